@@ -1,4 +1,4 @@
-"""Addresses that may hold secrets: what of them and of texts may be shown, and where the secrets come from."""
+"""Addresses of servers: their secrets, which no message shows, and the proxies through which they are reached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biasgrid.base.faults import Fault, InputError
 VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 STARS = "***"
 SHORTEST_SECRET = 6
-"""Characters of a secret at least: what is shorter, such as `EMPTY` for a server of one's own, is none, but a word."""
+"""The fewest characters of a secret: shorter ones, such as `EMPTY` for a server of one's own, are plain words."""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
 ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 ESCAPES |= {character: rf"\\{letter}" for character, letter in zip("\b\f\n\r\t", "bfnrt", strict=True)}
@@ -31,7 +31,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 def public_address(address: str) -> str:
-    """Returns what of an address may be written: no user, no password, no query."""
+    """Returns an address without user, password and query, for messages and files."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -41,7 +41,7 @@ def public_address(address: str) -> str:
 
 
 def canonical_address(address: str) -> str:
-    """Returns what of an address says which server it is: scheme, host, port and path, in one spelling.
+    """Returns scheme, host, port and path of an address in one spelling.
 
     User, password and query are left out, as is a port that the scheme implies.
 
@@ -56,16 +56,11 @@ def canonical_address(address: str) -> str:
     return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
-def host_of(address: str) -> str:
-    """Returns host and port of an address, without a user."""
-    return urlsplit(address).netloc.rpartition("@")[2]
-
-
 def without_user(address: str) -> tuple[str, str | None]:
     """Takes user and password out of an address.
 
     Returns:
-        The address without them, and what a request says of them in its header `Authorization`, None without any.
+        The address without them, and the header `Authorization` of a request with them, None without any.
 
     Raises:
         ValueError: it is not an address.
@@ -77,7 +72,7 @@ def without_user(address: str) -> tuple[str, str | None]:
 
 
 def address_digest(address: str) -> str:
-    """Returns a digest by which one notices that an address has changed, whatever of it is shown."""
+    """Returns a digest of the whole address, which shows a change even of its secrets."""
     return sha256(address.encode()).hexdigest()[:16]
 
 
@@ -133,10 +128,10 @@ def environment_proxies(*kinds: str) -> Iterator[Proxy]:
 
 
 def prepare_proxies() -> None:
-    """Makes the environment fit for libraries that read all of it: they take no proxy for this machine.
+    """Sets `NO_PROXY` so that libraries which read the environment take no proxy for this machine.
 
     Raises:
-        InputError: it names one that cannot be a proxy, of which they would say nothing that helps.
+        InputError: it names one that cannot be a proxy, for which their own messages do not help.
     """
     if list(environment_proxies("http", "https", "all")):
         named = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
@@ -189,7 +184,7 @@ def is_in_network(host: str, network: str) -> bool:
 
 
 def without_secret(text: str, secrets: Iterable[str]) -> str:
-    """Returns a text of somebody to whom secrets were sent, with stars in their place.
+    """Returns a text from a server to which secrets were sent, with stars in their place.
 
     They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in hexadecimal digits,
     and with characters written as in addresses, JSON or HTML.
@@ -205,7 +200,7 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
 
 
 def with_stars(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
-    """Yields the parts of a text, with stars in place of words in base64 that hold something."""
+    """Yields the parts of a text, with stars in place of words in base64 that match a pattern."""
     rest = 0
     for found in encoded.finditer(text):
         start, end = found.span()
@@ -256,7 +251,7 @@ def report_proxies(addresses: Iterable[str]) -> None:
     """Prints a line for each host that is reached through a proxy, if any is.
 
     Args:
-        addresses: those of the servers; one with a variable that the environment lacks is left to the job that asks it.
+        addresses: those of the servers; one with a variable that the environment lacks is left to its job.
 
     Raises:
         InputError: the environment names a proxy that cannot be used, or its variables make no address.
@@ -267,7 +262,7 @@ def report_proxies(addresses: Iterable[str]) -> None:
             resolved = with_secrets(address)
             canonical_address(resolved)
             if proxy := proxy_of(resolved):
-                host = host_of(resolved)
+                host = urlsplit(resolved).netloc.rpartition("@")[2]
                 lines[host] = (
                     f"requests to {host} go through the proxy {public_address(proxy.address)} ({proxy.variable})"
                 )

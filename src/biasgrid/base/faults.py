@@ -39,7 +39,7 @@ class Fault:
 
 
 class Problem(Exception):  # noqa: N818
-    """What is wrong with a part of the input, for those who know in which file and where it stands.
+    """What is wrong with a part of the input, for callers who know its file and place.
 
     Attributes:
         problem: as in `Fault`.
@@ -78,10 +78,10 @@ LESS_AT_ONCE = (
 
 
 def out_of_memory(error: BaseException | None) -> UserError | None:
-    """Puts into words for users that memory ran out; returns None for errors of another kind."""
+    """Returns the error for users where memory ran out, None for errors of another kind."""
     # Torch has no class of its own for main memory, and derives that for a GPU's from RuntimeError.
-    told = isinstance(error, RuntimeError) and re.search("out of memory|allocate memory", str(error))
-    if not (isinstance(error, MemoryError) or told):
+    is_torch = isinstance(error, RuntimeError) and re.search("out of memory|allocate memory", str(error))
+    if not (isinstance(error, MemoryError) or is_torch):
         return None
     detail = str(error).strip().splitlines()
     return UserError(f"out of memory{f' ({detail[0]})' if detail else ''}; {LESS_AT_ONCE}")
@@ -96,7 +96,7 @@ def one_of(allowed: Iterable[str]) -> str:
 def nearest_name(value: str, allowed: Iterable[str]) -> str:
     """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string.
 
-    A name of before is ` (called X since version V)`.
+    An old name is ` (called X since version V)`.
     """
     allowed = list(allowed)
     if new := new_name(value, allowed):

@@ -1,4 +1,4 @@
-"""Files that are written whole, with one message where the system refuses; damaged files and files from the future."""
+"""Writes files whole or not at all, explains what the system refuses, and handles damaged files and future times."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         partial = path.with_name(f".{path.name}.{token_hex(4)}")
         try:
             yield partial
-            # Some file systems tell only now that there was no room.
+            # Some file systems report only now that there was no room.
             with partial.open("rb") as written:
                 os.fsync(written)
             refuse_without_parent(path)
@@ -146,9 +146,9 @@ def system_error(error: Exception) -> int | None:
     """Returns the number of the system's error, None for errors of another kind."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    # Libraries written in Rust, such as polars and safetensors, tell the number in the message alone.
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    return int(told[1]) if told else None
+    # Libraries written in Rust, such as polars and safetensors, give the number in the message alone.
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return int(number[1]) if number else None
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:

@@ -1,4 +1,4 @@
-"""Words what pydantic finds wrong: the place, what stands there and what is allowed."""
+"""Faults from errors of pydantic: the place, the value there and what is allowed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_content(kind: type[Content], content: Any, file: str) -> Content:
 
 
 def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
-    """Words one of pydantic's errors.
+    """Returns the fault of one of pydantic's errors.
 
     Args:
         detail: the error.
@@ -67,7 +67,7 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
 
 
 def of_tag(detail: ErrorDetails) -> ErrorDetails:
-    """Returns the error of a section whose kind is none of those that there are as one of the key that tells it."""
+    """Returns the error of a section whose kind is none of those that there are as one of its key."""
     context = detail["ctx"]
     key = context["discriminator"].strip("'")
     return ErrorDetails(
@@ -80,7 +80,7 @@ def of_tag(detail: ErrorDetails) -> ErrorDetails:
 
 
 def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
-    """Says what stands where an error is, or what is missing there."""
+    """Returns the problem of an error: the value, or what is missing."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
         return "missing"
@@ -107,7 +107,7 @@ def allowed_names(detail: ErrorDetails) -> list[str]:
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Says what is allowed where an error is."""
+    """Returns what is allowed at the place of an error."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
         return f"the key {detail['loc'][-1]!r}"

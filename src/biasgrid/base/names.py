@@ -1,4 +1,4 @@
-"""Characters that cannot be seen, and names that look alike: what people would not find, and models would read."""
+"""Hidden characters, and names that look alike: people would not notice them, but models would read them."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def hidden_within(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
 
 
 def fold_name(name: str) -> str:
-    """Returns what names that look alike have in common: normal form NFC, without case."""
+    """Returns a name in normal form NFC, without case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def normal_form(name: str) -> str:
-    """Returns what names have in common that look the same: normal form NFC."""
+    """Returns a name in normal form NFC."""
     return unicodedata.normalize("NFC", name)
 
 
@@ -77,7 +77,7 @@ def similar_names(names: Iterable[str], form: Callable[[str], str] = fold_name) 
 
     Args:
         names: the names.
-        form: `folded`, where case does not tell names apart, or `composed`.
+        form: `fold_name`, which ignores case, or `normal_form`.
     """
     first: dict[str, str] = {}
     for name in dict.fromkeys(names):

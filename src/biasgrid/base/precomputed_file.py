@@ -1,4 +1,4 @@
-"""Answers that were made elsewhere: a file with the prompt, the group and the repetition of each response."""
+"""Precomputed responses: a file with the prompt, the group and the repetition of each, and its faults."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PROMPT_CHARACTERS = 60
 
 
 class PrecomputedResponse(NamedTuple):
-    """An answer.
+    """A response.
 
     Attributes:
-        prompt: what was asked, as it stands in the file of prompts.
-        group: the group that it was asked about.
-        repetition: 0 where it was asked for the first time.
-        response: the answer, empty where there is none.
+        prompt: the prompt, as in the file of prompts.
+        group: the group that the prompt is about.
+        repetition: 0 for the first response to a prompt.
+        response: the text, empty where there is none.
         where: its place in the file, for messages.
     """
 
@@ -36,36 +36,40 @@ class PrecomputedResponse(NamedTuple):
 
 
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
-    """Reads a file of answers.
+    """Reads a file of precomputed responses.
 
     Args:
         path: the file, `.jsonl`, `.csv` or `.parquet`.
 
     Returns:
-        The answers, and what is wrong with the file.
+        The responses, and the faults of the file.
     """
     faults: list[Fault] = []
-    given: dict[tuple[str, str, int], PrecomputedResponse] = {}
+    responses: dict[tuple[str, str, int], PrecomputedResponse] = {}
     try:
         for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED):
             found = list(response_faults(path, row))
             faults += found
             if found:
                 continue
-            answer = response_of_row(row)
-            first = given.setdefault(answer[:3], answer)
-            if first is not answer:
-                problem = f"the answer of {request_text(*answer[:3])} is in {first.where} too"
+            values, repetition = row.values, whole_number(row.values["repetition"])
+            assert repetition is not None
+            response = PrecomputedResponse(
+                values["prompt"], values["group"], repetition, values["response"] or "", row.where
+            )
+            first = responses.setdefault(response[:3], response)
+            if first is not response:
+                problem = f"the answer of {request_text(*response[:3])} is in {first.where} too"
                 faults.append(Fault(str(path), row.where, problem, "one answer for each repetition"))
     except InputError as error:
         return [], error.faults
-    if not given and not faults:
+    if not responses and not faults:
         faults.append(Fault(str(path), "", "holds no answers", RESPONSES_EXPECTED))
-    return list(given.values()), first_faults(faults, path)
+    return list(responses.values()), first_faults(faults, path)
 
 
 def response_faults(path: Path, row: FileRow) -> Iterator[Fault]:
-    """Yields what is wrong with the values of a row."""
+    """Yields the faults of a row."""
     for name in ("prompt", "group"):
         if not isinstance(row.values[name], str) or not row.values[name].strip():
             yield Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), "text")
@@ -87,13 +91,6 @@ def whole_number(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def response_of_row(row: FileRow) -> PrecomputedResponse:
-    """Returns the answer in a row without faults."""
-    values, repetition = row.values, whole_number(row.values["repetition"])
-    assert repetition is not None
-    return PrecomputedResponse(values["prompt"], values["group"], repetition, values["response"] or "", row.where)
-
-
 def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
     """Returns the first faults, and how many more there are."""
     if len(faults) <= MOST_SHOWN:
@@ -104,7 +101,7 @@ def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
 def precomputed_faults(
     path: Path, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, *, alone: bool = True
 ) -> list[Fault]:
-    """Finds what keeps a file of answers from being the answers of a dataset.
+    """Returns what keeps a file of responses from being those of a dataset.
 
     Args:
         path: the file.
@@ -114,47 +111,48 @@ def precomputed_faults(
         alone: whether the file can be of no other dataset.
 
     Returns:
-        What `read_given` finds; or answers of prompts, groups and repetitions that are not asked, and what has no
+        What `read_precomputed` finds; or answers of prompts, groups and repetitions that are not asked, and what has no
         answer.
     """
-    given, faults = read_precomputed(path)
+    responses, faults = read_precomputed(path)
     if faults:
         return faults
     groups = dict.fromkeys(group for _, group in asked)
-    known = [*unknown_responses(path, given, prompts, groups, repetitions)] if alone else []
-    there = {answer[:3] for answer in given}
+    unknown = [*unknown_responses(path, responses, prompts, groups, repetitions)] if alone else []
+    known_requests = {response[:3] for response in responses}
     missing = [
         Fault(str(path), "", f"no answer of {request_text(prompt, group, number)}", "one for each group and repetition")
         for prompt, group in asked
         for number in range(repetitions)
-        if (prompt, group, number) not in there
+        if (prompt, group, number) not in known_requests
     ]
-    return [*first_faults(known, path), *first_faults(missing, path)]
+    return [*first_faults(unknown, path), *first_faults(missing, path)]
 
 
 def unknown_responses(
     path: Path,
-    given: Iterable[PrecomputedResponse],
+    responses: Iterable[PrecomputedResponse],
     prompts: Collection[str],
     groups: Collection[str],
     repetitions: int,
 ) -> Iterator[Fault]:
-    """Yields answers of what is not asked."""
+    """Yields faults of responses to prompts, groups and repetitions that are not requested."""
     prompts = {*prompts}
-    for answer in given:
-        if answer.prompt not in prompts:
-            problem = f"there is no prompt {shorten_prompt(answer.prompt)}{nearest_name(answer.prompt, islice(prompts, 1000))}"
-            yield Fault(str(path), answer.where, problem, "a prompt of the file of prompts")
-        elif answer.group not in groups:
-            problem = f"unknown group {answer.group!r}{nearest_name(answer.group, groups)}"
-            yield Fault(str(path), answer.where, problem, one_of(groups))
-        elif answer.repetition >= repetitions:
-            problem = f"repetition {answer.repetition}, but each prompt is asked {repetitions} times"
-            yield Fault(str(path), answer.where, problem, f"0 to {repetitions - 1}, or more `repetitions`")
+    for response in responses:
+        if response.prompt not in prompts:
+            hint = nearest_name(response.prompt, islice(prompts, 1000))
+            problem = f"there is no prompt {shorten_prompt(response.prompt)}{hint}"
+            yield Fault(str(path), response.where, problem, "a prompt of the file of prompts")
+        elif response.group not in groups:
+            problem = f"unknown group {response.group!r}{nearest_name(response.group, groups)}"
+            yield Fault(str(path), response.where, problem, one_of(groups))
+        elif response.repetition >= repetitions:
+            problem = f"repetition {response.repetition}, but each prompt is asked {repetitions} times"
+            yield Fault(str(path), response.where, problem, f"0 to {repetitions - 1}, or more `repetitions`")
 
 
 def request_text(prompt: str, group: str, repetition: int) -> str:
-    """Names what was asked."""
+    """Returns prompt, group and repetition as a message has them."""
     return f"{shorten_prompt(prompt)} for {group}, repetition {repetition}"
 
 

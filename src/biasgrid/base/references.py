@@ -40,7 +40,7 @@ def load(reference: str) -> ModuleType:
 
 
 def load_reference(path: str) -> Any:
-    """Returns what stands in a module: `reference:name`."""
+    """Returns an object of a module: `reference:name`."""
     reference, name = path.rsplit(":", 1)
     return getattr(load(reference), name)
 
@@ -88,7 +88,7 @@ def plugin_faults() -> Iterator[None]:
 
 
 def how_it_ends(error: BaseException, when: str = "") -> str:
-    """Words how code of a user's own has failed or ended the program, and when, as in `while it is run`."""
+    """Returns how a plugin has failed or ended the program, and when, as in `while it is run`."""
     if isinstance(error, SystemExit):
         what, detail = "ends the program", f"sys.exit({'' if error.code is None else repr(error.code)})"
     else:

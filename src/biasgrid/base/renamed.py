@@ -65,7 +65,7 @@ RENAMED_RULES = {
 
 
 def new_name(name: str, allowed: Iterable[str]) -> str | None:
-    """Returns what a key, measure or figure of before is called now, None where that is none of some allowed names."""
+    """Returns the new name of a key, measure or figure, None where that is none of some allowed names."""
     names = set(allowed)
     return next(
         (table[name] for table in (RENAMED_KEYS, RENAMED_MEASURES, RENAMED_FIGURES) if table.get(name) in names), None

@@ -1,4 +1,4 @@
-"""Reads rows with named columns that users wrote: JSON lines, CSV or Parquet, whatever is handed on."""
+"""Reads rows with named columns from users' files: JSON lines, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileRow(NamedTuple):
 
 
 def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
-    """Yields some columns of the rows of a file, whose ending tells what it is.
+    """Yields some columns of the rows of a file, by its ending.
 
     Args:
         path: the file, `.jsonl`, `.csv` or `.parquet`.

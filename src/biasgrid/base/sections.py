@@ -1,4 +1,4 @@
-"""What all sections of a config, and entries of data files, have in common."""
+"""Sections of a config that many rooms share: their base class, and those of models, training and tokenizers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
 NOT_EMPTY = r"\S"
 PATTERNS = {
     NOT_EMPTY: "a text that is not empty",
-    NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, of at most 100 characters",
+    NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, "
+    "of at most 100 characters",
     VARIANT: "`qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
     FOLDER_PATTERN: "a folder, without any of { } < > or control characters in its name",
-    ADDRESS_PATTERN: "an address that begins with http:// or https:// and a host such as example.org, without white space",
+    ADDRESS_PATTERN: "an address that begins with http:// or https:// and a host such as example.org, "
+    "without white space",
     PATH: "a path that begins with /, such as /health",
     VARIABLE_NAME: "the name of a variable of the environment that holds it, such as `${OPENAI_API_KEY}`",
     DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",
@@ -33,6 +35,11 @@ PATTERNS = {
 """What the patterns of texts ask for, in words."""
 SECRET_PATTERNS = {VARIABLE_NAME}
 """Patterns of which values that do not match are not shown: somebody may have written a secret there."""
+REVISION = (
+    "commit, tag or branch of the repository; a tag or branch is resolved once, when the files are fetched, to the "
+    "commit that the record names and that all later stages use"
+)
+REMOTE_CODE = "whether code that comes with the checkpoint may be run (`trust_remote_code`); read it first"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Variant = Annotated[str, Field(pattern=VARIANT)]
@@ -106,13 +113,6 @@ class Hyperparameters(Section):
         0.15, gt=0, lt=1, description="share of tokens to predict in plain lines (fill-mask)"
     )
     seed: int = Field(3435, ge=0, description="seed of new weights, the order of the data and random masks")
-
-
-REVISION = (
-    "commit, tag or branch of the repository; a tag or branch is resolved once, when the files are fetched, to the "
-    "commit that the record names and that all later stages use"
-)
-REMOTE_CODE = "whether code that comes with the checkpoint may be run (`trust_remote_code`); read it first"
 
 
 class Source(Section):
@@ -193,7 +193,7 @@ class Dump(Section):
 
 
 class Charge(NamedTuple):
-    """What an instance costs, at most.
+    """The cost of an instance, at most.
 
     Attributes:
         requests: how many requests it takes, each of which reads all that is asked.
@@ -266,7 +266,7 @@ class Model(Section):
 
     @property
     def source(self) -> str:
-        """What gives its answers: `weights`, a `dump`, or its back end `itself`."""
+        """The source of its answers: `weights`, a `dump`, or its back end `itself`."""
         return "dump" if self.predictions else "weights" if self.SOURCES else "itself"
 
     @property
@@ -310,11 +310,11 @@ class Model(Section):
         return None
 
     def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
-        """Says what asking it costs; None where nobody is paid.
+        """Returns the cost of an instance; None where it costs nothing.
 
         Args:
             answer: the kind of the answers.
-            scored_by: how it chooses among options; None where that is not known yet.
+            scored_by: the scoring method; None where that is not known yet.
             options: those of some instances.
         """
         return None

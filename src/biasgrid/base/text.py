@@ -1,4 +1,4 @@
-"""Reads files of text and JSON that users wrote, and says what is wrong with one that cannot be used."""
+"""Reads users' files of text and JSON, and refuses those that cannot be used."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _checked(content: Any, file: str) -> Any:
-    """Returns what was parsed with objects in place of their pairs.
+    """Returns parsed JSON with objects in place of their pairs.
 
     Raises:
         InputError: keys stand twice in an object, or a text holds half of a character, which no tokenizer takes.

@@ -1,4 +1,4 @@
-"""Reads YAML files, and finds the keys that stand twice in a mapping, of which PyYAML keeps the last without a word."""
+"""Reads YAML files with the lines of all values, and refuses repeated keys, of which PyYAML silently keeps the last."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Repeated(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What stands in a file.
+    """The content of a file.
 
     Attributes:
         content: its keys and values.
-        lines: the line in which the value of each key and each item begins, counted from 1; none of what stands in no
-            YAML file.
+        lines: the line in which the value of each key and each item begins, counted from 1; empty for content
+            that is from no YAML file.
     """
 
     content: dict[str, Any]

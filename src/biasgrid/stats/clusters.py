@@ -1,4 +1,7 @@
-"""Clusters: templates that are rewordings of one are one piece of evidence, the unit of all statistics."""
+"""Clusters of templates, the unit of all statistics: how templates form them, and which of them are redundant.
+
+Templates that are rewordings of each other are one piece of evidence.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ NEUTRAL_WORDS = {
 }
 """Words that differ in gender alone."""
 LOWERCASE_WORD = re.compile(r"[a-z]+")
+REDUNDANT_CORRELATION = 0.5
+"""Two clusters whose noise correlates by more than this are one piece of evidence."""
 ChosenClusters = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
 
@@ -30,7 +35,7 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
     """Divides templates into clusters.
 
     Args:
-        texts: what each template says, by number.
+        texts: the text of each template, by number.
         chosen: `auto` makes a cluster of templates that differ in the gender of their words alone, `none` of each
             template; lists name those of each cluster, templates in none of them are clusters of their own.
 
@@ -38,7 +43,8 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
         The cluster of each template; clusters are numbered by their first templates.
     """
     if chosen == "auto":
-        names = [neutral_text(text) for text in texts]
+        # Words that differ in gender alone become the same.
+        names = [LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower()) for text in texts]
     else:
         lists = {} if isinstance(chosen, str) else {number: place for place, one in enumerate(chosen) for number in one}
         count = max([len(texts), *(number + 1 for number in lists)])
@@ -47,17 +53,12 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
     return [places[name] for name in names]
 
 
-def neutral_text(text: str) -> str:
-    """Returns a text in lower case in which words that differ in gender alone are the same."""
-    return LOWERCASE_WORD.sub(lambda word: NEUTRAL_WORDS.get(word[0], word[0]), text.lower())
-
-
 def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
-    """Returns the cluster of each template, those that are there numbered from 0 by their first templates.
+    """Returns the cluster of each template, the present ones numbered from 0 by their first templates.
 
     Args:
         templates: shape (rows,), template numbers.
-        clusters: from `clusters_of`; templates beyond it are clusters of their own.
+        clusters: from `clusters_from_texts`; templates beyond it are clusters of their own.
     """
     present, place = np.unique(templates, return_inverse=True)
     own = [clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()]
@@ -65,19 +66,15 @@ def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntAr
     return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]
 
 
-REDUNDANT_CORRELATION = 0.5
-"""From what correlation of their noise on two clusters are one piece of evidence."""
-
-
-def redundant_templates(frames: pl.DataFrame) -> list[str]:
-    """Warns of frames whose noise is alike, so that they pass for more evidence than they are.
+def redundant_templates(clusters: pl.DataFrame) -> list[str]:
+    """Warns of clusters whose noise correlates, so that they count for more evidence than they are.
 
     Args:
-        frames: the frames of a cell (schema `CLUSTERS`).
+        clusters: those of a cell (schema `CLUSTERS`).
     """
-    templates = dict(frames.select("cluster", "templates").iter_rows())
-    rows = frames.filter(pl.col("likeness") > REDUNDANT_CORRELATION).iter_rows(named=True)
-    # Two that are most like each other are told once.
+    templates = dict(clusters.select("cluster", "templates").iter_rows())
+    rows = clusters.filter(pl.col("likeness") > REDUNDANT_CORRELATION).iter_rows(named=True)
+    # Two that are most like each other are one warning.
     pairs = {tuple(sorted((row["cluster"], row["like"]))): row["likeness"] for row in rows}
     return [
         f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all frames "

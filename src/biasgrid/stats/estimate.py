@@ -1,8 +1,11 @@
-"""How sure measures are of which nothing is known but how to compute them: all of them, without each cluster in turn."""
+"""The delete-one-cluster jackknife, and intervals of any measure from it.
+
+Nothing need be known of a measure but how to compute it: it is computed again without each cluster in turn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ from biasgrid.tables.statistics import NO_METHOD, ROW
 
 ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""
+MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
+"""Makes the measures of a family from observations and options."""
 
 
 def leave_one_out(
@@ -47,19 +52,16 @@ def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
     known = ~np.isnan(without)
     units = known.sum(axis=-1)
     means = ratio(np.where(known, without, 0).sum(axis=-1), units)
-    apart = np.where(known, without - means[..., None], 0)
-    apart = np.where(np.abs(apart) <= ROUNDING * np.maximum(1, np.abs(means))[..., None], 0, apart)
-    squares = (apart**2).sum(axis=-1)
+    deviations = np.where(known, without - means[..., None], 0)
+    is_rounding = np.abs(deviations) <= ROUNDING * np.maximum(1, np.abs(means))[..., None]
+    squares = (np.where(is_rounding, 0, deviations) ** 2).sum(axis=-1)
     return np.where(units > 1, ratio(units - 1, units) * squares, np.nan), units
 
 
 def jackknife_of_means(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Returns what `jackknife` does of sum / count over all units; see `left_out`."""
+    """Returns what `jackknife` does of sum / count over all units; see `leave_one_out`."""
     variance, _ = jackknife(leave_one_out(sums, counts))
     return variance, (counts > 0).sum(axis=-1)
-
-
-MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
 
 
 def jackknife_measures(
@@ -83,15 +85,12 @@ def jackknife_measures(
         return pl.DataFrame()
     whole = rows_with_clusters(measure(observations, options), settings)
     cluster = clusters_of_templates(observations["template"].to_numpy().astype(np.int64), settings.clusters)
-    parts = [rows_with_clusters(measure(part, options), settings) for part in without_each(observations, cluster)]
+    count = int(cluster.max(initial=-1)) + 1
+    # Of a single cluster nothing is left.
+    without = [observations.filter(pl.Series(cluster != each)) for each in range(count)] if count > 1 else []
+    parts = [rows_with_clusters(measure(part, options), settings) for part in without]
     repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
     return intervals_of(whole, parts, repetitions, settings)
-
-
-def without_each(observations: pl.DataFrame, cluster: IntArray) -> Iterator[pl.DataFrame]:
-    """Yields the observations without each cluster; nothing where there is but one."""
-    count = int(cluster.max(initial=-1)) + 1
-    yield from (observations.filter(pl.Series(cluster != each)) for each in range(count) if count > 1)
 
 
 def rows_with_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
@@ -119,7 +118,7 @@ def intervals_of(
     Args:
         whole: the measures.
         parts: the measures without each cluster.
-        repetitions: how often each thing was asked, which makes it no more than one.
+        repetitions: how often each prompt was repeated, which counts as one case.
         settings: level and units.
     """
     tables = [align_rows(whole, part) for part in parts]

@@ -1,4 +1,4 @@
-"""Intervals and p-values of numbers that vary with one thing or with several (templates, subjects, attributes)."""
+"""Intervals and p-values of numbers that vary with one or several factors (templates, subjects), and of shares."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def wilson_interval(
         cases: shape (rates,), how many cases there are.
         variance: shape (rates,), the jackknife variance of the rate over clusters.
         clusters: shape (rates,), how many clusters there are.
-        alpha: how often intervals miss.
+        alpha: the share of intervals that miss.
 
     Returns:
         Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two clusters.

@@ -1,4 +1,4 @@
-"""Many tests at once: what is still found when it is known how much was tested."""
+"""Corrections for many tests at once: false discovery rates, Holm, and intervals of selected numbers."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def holm(p: FloatArray) -> FloatArray:
 def selected_ends(
     values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[float, float], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Returns intervals of what was picked because it is a discovery (Benjamini and Yekutieli, 2005).
+    """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
 
     Returns:
-        Both ends, shape (numbers,); NaN for what is no discovery.
+        Both ends, shape (numbers,); NaN for those that are not significant.
     """
     found = q <= LEVEL
     tests, significant = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)

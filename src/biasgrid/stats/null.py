@@ -1,4 +1,4 @@
-"""What noise alone makes of measures that are never negative, and what is left of them without it.
+"""The null mean of measures that are never negative, which is what noise alone makes of them, and their correction.
 
 All arrays `values` are of associations by cluster, shape (subjects, attributes, clusters), NaN where nothing was asked.
 """
@@ -52,19 +52,14 @@ def splits(clusters: int) -> FloatArray:
     Returns:
         Shape (splits, clusters).
     """
-    if number_of_splits(clusters) > MOST_LISTED:
+    even = clusters - clusters % 2
+    if comb(even, even // 2) // 2 * (clusters if clusters % 2 else 1) > MOST_LISTED:
         return drawn_splits(clusters)
     weights = np.array(list(all_splits(clusters))).reshape(-1, clusters)
     if len(weights) > MOST_SPLITS:
         chosen = np.random.default_rng(0).choice(len(weights), MOST_SPLITS, replace=False)
         weights = weights[np.sort(chosen)]
     return weights
-
-
-def number_of_splits(clusters: int) -> int:
-    """Returns how many splits there are."""
-    even = clusters - clusters % 2
-    return comb(even, even // 2) // 2 * (clusters if clusters % 2 else 1)
 
 
 def all_splits(clusters: int) -> Iterator[FloatArray]:
@@ -94,8 +89,8 @@ def drawn_splits(clusters: int) -> FloatArray:
 def null_mean_of(values: FloatArray, name: Statistic) -> float:
     """Returns what a statistic is of the noise alone: half of the clusters less the other half, mean over splits.
 
-    Where associations have different clusters, each uses the splits of its own, the r-th of n being r modulo n. NaN where
-    one has a single cluster.
+    Where associations have different clusters, each uses the splits of its own, the r-th of n being r modulo n.
+    NaN where one has a single cluster.
     """
     asked = ~np.isnan(values)
     has = asked.any(axis=-1)
@@ -159,7 +154,7 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
 
 
 def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
-    """Returns of each subject the association in a cluster that is largest in the others, with the sign it has there."""
+    """Returns for each subject the association in a cluster that is largest in the others, with its sign there."""
     others, left = sums.sum(axis=-1) - sums[..., cluster], counts.sum(axis=-1) - counts[..., cluster]
     usable: BoolArray = (left > 0) & (counts[..., cluster] > 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""An order of rows and columns in which those with a similar pattern stand together."""
+"""Which rows of measures a figure or text shows, and an order of rows and columns that puts similar ones together."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.tables.measures import MEASURE_KEYS
 
+UNCERTAINTY_COLUMNS = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
+"""The uncertainty of a measure, in measures from `tables.uncertainty.with_uncertainty`."""
+
 
 def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
-    """Sorts rows and columns by the leading singular vectors, turned so that rows with large values come first.
+    """Sorts rows and columns by the leading singular vectors, signed so that rows with large values come first.
 
     The obvious order, by means, is none for attributes: gamma sums to zero over the subjects of each.
 
@@ -30,25 +33,21 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
     return by_row.tolist(), by_column.tolist()
 
 
-UNCERTAINTY_COLUMNS = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
-"""What is known of how sure a measure is, in measures from `tables.uncertainty.with_uncertainty`."""
-
-
 def select_rows(
     measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "", *, certain: bool = False
 ) -> pl.DataFrame:
     """Picks the rows of a measure that are about exactly these keys.
 
     Args:
-        measures: schema `MEASURES`, or from `with_certainty`.
+        measures: schema `MEASURES`, or from `with_uncertainty`.
         measure: the measure's name.
         keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
         options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
-        certain: whether how sure it is is wanted as well.
+        certain: whether to return the uncertainty as well.
 
     Returns:
-        The columns `dataset`, `model`, the keys, `value` and `n`, and those of `CERTAINTY` where they are wanted, null
-        where nothing is known; no rows where there is no such measure.
+        The columns `dataset`, `model`, the keys, `value` and `n`, and `UNCERTAINTY_COLUMNS` where `certain`, null where
+        nothing is known; no rows where there is no such measure.
     """
     presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
     wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]

@@ -1,4 +1,4 @@
-"""Is there any association at all: mu of subjects whose names are dealt anew in every cluster."""
+"""The permutation test of any association at all: mu after subjects are permuted in every cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLERANCE = 1e-12
 
 
 class PermutationResult(NamedTuple):
-    """What permutation found.
+    """The result of a permutation test.
 
     Attributes:
         p: the share of permutations with a mu of at least that which was measured.
@@ -101,7 +101,7 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
     Args:
         asked: shape (clusters, subjects, attributes, 2), values times their weights, and the weights.
         orders: shape (orders, clusters, subjects), whose values each subject gets.
-        firsts: see `permute`.
+        firsts: see `permutation_test`.
     """
     sums = np.zeros((len(orders), *asked.shape[1:]))
     for cluster in range(len(asked)):

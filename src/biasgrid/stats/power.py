@@ -1,4 +1,4 @@
-"""How large an effect must be to be found."""
+"""Power: how large an effect must be to be found, and how many clusters or what share of a design finds it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from scipy.special import stdtrit
 from biasgrid.stats.intervals import VarianceSource, half_width
 
 POWER = 0.8
+FINEST = 400
+"""How many shares are tried to find the smallest that will do."""
+MOST_CLUSTERS_TRIED = 1000
+"""Nobody writes more templates to narrow an interval."""
 
 
 def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, alpha: float = 0.05) -> float:
@@ -17,7 +21,7 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
 
     Args:
         variance: of a cluster's value.
-        prior_df: what the prior of the variances is worth; see `moderated.Prior`.
+        prior_df: what the prior of the variances is worth; see `variance.Prior`.
         clusters: how many clusters there are.
         alpha: from what p on it is found.
     """
@@ -27,19 +31,13 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
     return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / clusters))
 
 
-FINEST = 400
-"""How many shares are tried to find the smallest that will do."""
-MOST_CLUSTERS_TRIED = 1000
-"""Nobody writes more templates to narrow an interval."""
-
-
 class NoiseEstimate(NamedTuple):
     """What makes a number of a cell uncertain over templates.
 
     Attributes:
-        between: variance of the number between clusters of which all is asked.
+        between: variance of the number between clusters that are asked completely.
         within: variance of a unit (a swap group, a case) within a cluster.
-        prior_df: what the prior of the variances is worth; see `moderated.Prior`.
+        prior_df: what the prior of the variances is worth; see `variance.Prior`.
         clusters: how many clusters the whole has.
         units: how many units of the whole the number is a mean of.
     """
@@ -52,11 +50,11 @@ class NoiseEstimate(NamedTuple):
 
 
 class Precision(NamedTuple):
-    """What can be told from a share of a design; NaN where nothing can.
+    """The precision of a share of a design; NaN where nothing is known.
 
     Attributes:
         width: from the lower to the upper end of an interval.
-        minimal_effect: see `effects.minimal_effect`.
+        minimal_effect: see `minimal_detectable_effect`.
     """
 
     width: float
@@ -64,7 +62,7 @@ class Precision(NamedTuple):
 
 
 def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
-    """Returns how sure a number will be when a share of all is asked, spread evenly over clusters.
+    """Returns the precision of a number when a share of all is asked, spread evenly over clusters.
 
     The variance of the mean is that between the clusters that are asked, and that of the units of each, less as more of
     all units are asked: between / clusters + within (1 / asked - 1 / units), for sampling without replacement (Cochran,

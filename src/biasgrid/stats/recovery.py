@@ -1,4 +1,4 @@
-"""How much of a synthetic bias comes out: what was measured beside the known effect."""
+"""Recovery of synthetic bias: the measured effect beside the known one."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
 
     Returns:
         The columns of `by`; `correlation` (Pearson), `slope` (least squares, of measured on synthetic),
-        `root_mean_square` (of measured less synthetic), `synthetic_range` and `measured_range` (highest less lowest value
-        of a bias type, mean over bias types) and `n`. Correlation and slope are null where the known effect is
-        constant, the correlation also where what was measured is.
+        `root_mean_square` (of measured less synthetic), `synthetic_range` and `measured_range` (highest less lowest
+        value of a bias type, mean over bias types) and `n`. Correlation and slope are null where the known effect is
+        constant, the correlation also where the measured one is.
     """
     spread = pl.col("synthetic").var(ddof=0)
     varies = pl.col("synthetic").max() - pl.col("synthetic").min() > LEAST
@@ -85,7 +85,7 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
 def recovery_text(row: Mapping[str, Any]) -> str:
     """Words a row of `recovery`: correlation and slope, or how far apart came out the known effect alike.
 
-    One number is neither apart nor alike: it is told how far off it is.
+    Of one number it is how far off it is.
     """
     if row["n"] == 1:
         return f"one number, {row['root_mean_square']:.3f} off"

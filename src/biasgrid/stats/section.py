@@ -1,4 +1,4 @@
-"""What a config may say of statistics."""
+"""The section `statistics` of a config, and the clusters of templates that a dataset may name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from biasgrid.base.sections import Section
 
 
 class StatisticsSection(Section):
-    """How sure measures are: intervals and tests. A change runs these rules alone again."""
+    """Uncertainty of measures: intervals and tests. A change runs these rules alone again."""
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
     permutations: int = Field(

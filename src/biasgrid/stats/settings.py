@@ -1,4 +1,4 @@
-"""What the statistics of a cell are given, and what they find."""
+"""The settings of the statistics of a cell, and their results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StatisticsSettings(NamedTuple):
     """How the statistics of a cell are made.
 
     Attributes:
-        clusters: the cluster of each template, by number; see `clusters.clusters_of`.
+        clusters: the cluster of each template, by number; see `clusters.clusters_from_texts`.
         units: by measure, what its numbers are; None of those that other templates would not change.
         level: the coverage of intervals.
         permutations: how many are drawn where there are too many to try all.
@@ -54,11 +54,11 @@ class StatisticsSettings(NamedTuple):
 
 
 class CellStatistics(NamedTuple):
-    """What the statistics of a cell find.
+    """The statistics of a cell.
 
     Attributes:
         statistics: rows of `STATISTICS`, of those measures about which something can be said; those that models are
-            compared by have the columns of `without_columns` besides.
+            compared by have `jackknife_columns` besides.
         variances: rows of `VARIANCES`.
         clusters: rows of `CLUSTERS`.
         by_template: rows of `BY_TEMPLATE`.
@@ -76,8 +76,8 @@ def jackknife_columns(without: FloatArray, *, moderated: bool = False) -> dict[s
     """Returns what rows of `STATISTICS` over templates have besides, so that models can be compared by them.
 
     Args:
-        without: shape (rows, clusters), the numbers without each cluster, NaN of clusters that a number has nothing of; all
-            NaN where one of them is not defined.
+        without: shape (rows, clusters), the numbers without each cluster, NaN of clusters that a number has nothing of;
+            all NaN where one of them is not defined.
         moderated: whether their variances over clusters are strengthened by those of the others.
 
     Returns:

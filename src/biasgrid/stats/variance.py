@@ -1,4 +1,8 @@
-"""Where the variance of comparisons is: between subjects, their associations, and what clusters make of both."""
+"""Variance components of comparisons, and moderated variances.
+
+Components divide the variance of C between subjects, their associations, and both with clusters. Moderated variances
+(Smyth, 2004; the method of limma) of few clusters borrow from those of similar numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ from biasgrid.stats.intervals import VarianceSource
 
 WANTED_RELIABILITY = 0.8
 """The reliability for which clusters are counted."""
+FEWEST_VARIANCES = 10
+"""With fewer variances no prior is known well enough."""
 
 
 class Components(NamedTuple):
-    """Variances in C of subjects, associations, and the two with clusters; uncut, so that some may be negative."""
+    """Variances in C of subjects, associations, and the two with clusters; not clipped, so some may be negative."""
 
     subject: float
     association: float
@@ -24,7 +30,7 @@ class Components(NamedTuple):
 
 
 class Indices(NamedTuple):
-    """What variances say of the clusters; see `docs/statistics.md`."""
+    """Indices of how much depends on the clusters; see `docs/statistics.md`."""
 
     template_share: float
     reliability: float
@@ -73,10 +79,6 @@ def indices_of(components: Components, clusters: int) -> Indices:
     return Indices(noise / (signal + noise), signal / (signal + noise / clusters), float(max(needed, 1.0)))
 
 
-FEWEST_VARIANCES = 10
-"""Of fewer variances no prior is known well enough."""
-
-
 class Prior(NamedTuple):
     """What the variances of like numbers have in common.
 
@@ -93,7 +95,7 @@ NO_PRIOR = Prior(0.0, float("nan"))
 
 
 def variance_prior(variances: FloatArray, df: FloatArray) -> Prior:
-    """Finds what variances have in common.
+    """Estimates the prior of variances.
 
     Args:
         variances: shape (numbers,), s², of a cluster's value; those that are 0 do not count.

@@ -1,4 +1,4 @@
-"""How the models of a dataset differ, in which order they stand, and how alike they order its subjects."""
+"""Tables of compared models: their differences, their ranks, and their agreement on the order of subjects."""
 
 from __future__ import annotations
 

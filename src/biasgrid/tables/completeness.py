@@ -1,4 +1,4 @@
-"""Reads cells, and refuses those that are not whole: of these nothing is reported."""
+"""Reads cells and refuses incomplete ones; checks what validity flags say of a cell and withholds invalid headlines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class IncompleteCell(UserError):  # noqa: N818
 
 def read_whole_cell(
     instances_path: Path, prediction_paths: Sequence[Path], keys: FamilyKeys, kind: str, name: str,
-    columns: Sequence[str] | None = None, said: Collection[str] | None = None,
+    columns: Sequence[str] | None = None, answer_columns: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:  # fmt: skip
     """Reads the instances and the predictions of a cell.
 
@@ -34,7 +34,7 @@ def read_whole_cell(
         kind: the answer kind of the predictions.
         name: what to call the cell in messages.
         columns: which columns of the instances to read; None for all.
-        said: which columns of the predictions to read, of those that the kind has; None for all.
+        answer_columns: which columns of the predictions to read, of those that the kind has; None for all.
 
     Returns:
         Both tables, as they stand in the files.
@@ -45,7 +45,7 @@ def read_whole_cell(
     """
     instances = read_instances(instances_path, keys, columns)
     schema = answer_schema(kind)
-    chosen = [name for name in schema.columns if said is None or name in said]
+    chosen = [name for name in schema.columns if answer_columns is None or name in answer_columns]
     predictions = pl.concat(read_table(path, schema, chosen) for path in prediction_paths)
     try:
         check_complete(instances, predictions)
@@ -83,7 +83,7 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
 
 
 class Check(NamedTuple):
-    """What a validity flag found in a cell.
+    """The result of a validity flag in a cell.
 
     Attributes:
         measure: its name.
@@ -91,7 +91,7 @@ class Check(NamedTuple):
         n: how many things it counts.
         low: lower end of the value's interval, where there is one.
         high: its upper end.
-        flag: what the problem tells beside the numbers, such as answers, where it asks for it by `{flag}`.
+        flag: what the text of the problem shows in place of `{flag}` beside the numbers, such as answers.
     """
 
     measure: str
@@ -112,7 +112,7 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Flags what speaks against a cell, and withholds its headlines where that forbids them.
+    """Adds the validity flags that speak against a cell, and withholds its headlines where a flag does so.
 
     Args:
         measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
@@ -134,14 +134,14 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
 
 
 def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, str]:
-    """Words what those validity flags say of a cell that are beyond their limits, by name."""
+    """Returns the texts of the validity flags that are beyond their limits, by name."""
     rows = measures.filter(pl.col("measure").is_in(list(limits))).drop_nulls("value").to_dicts()
-    said = {row["measure"]: flag_problem(row, limits[row["measure"]]) for row in rows}
-    return {name: problem for name, problem in said.items() if problem is not None}
+    texts = {row["measure"]: flag_problem(row, limits[row["measure"]]) for row in rows}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
-    """Words what a validity flag says of a cell, None where it is within its limit."""
+    """Returns the text of a validity flag, None where it is within its limit."""
     end = row["low" if limit.below else "high"]
     value = row["value"] if end is None else end
     is_beyond = value < limit.value if limit.below else value > limit.value

@@ -1,4 +1,4 @@
-"""Tables of documents, generated from what declares their content (`biasgrid schema --write` writes them).
+"""Tables of documents, generated from schemas and metric definitions (`biasgrid schema --write` writes them).
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
@@ -15,7 +15,7 @@ import pandera.polars as pa
 from biasgrid.tables.metric import Measure
 
 Makers = Mapping[str, Callable[[], str]]
-"""What writes a table in Markdown, by its name."""
+"""Functions that write a table in Markdown, by its name."""
 
 COLUMN = ("column", "type", "meaning")
 MANY = 3
@@ -46,7 +46,7 @@ def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
 
 
 def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
-    """Words each column of a schema: its name, its type and its meaning."""
+    """Returns name, type and meaning of each column of a schema."""
     return [
         (f"`{name}`", f"{column.dtype.type}{', or null' if column.nullable else ''}", column.description)
         for name, column in schema.columns.items()
@@ -71,7 +71,7 @@ def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, st
 
 
 def measure_table(declared: Mapping[str, Measure]) -> str:
-    """Writes what measures are, what they are not, and their values where all are treated alike."""
+    """Writes what measures are, what they are not, and their values under equal treatment."""
     rows = [
         (
             f"`{name}`",

@@ -1,4 +1,4 @@
-"""The evidence for what was measured: sentences behind numbers, and what numbers are the means of."""
+"""Tables of evidence: the sentences behind numbers, and the parts that numbers are means of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tables are written and read.
+"""Writes and reads tables, and averages their columns by keys.
 
 Every table is a Parquet file that is validated when it is written and when it is read, is written to a temporary name
 and renamed, and carries its provenance in the file's metadata.
@@ -23,7 +23,7 @@ from biasgrid.base.files import whole_file
 
 PROVENANCE_KEY = "biasgrid"
 OF = "of"
-"""The fact of a table's provenance that says of what dataset, model and shard it is, as its path does."""
+"""The fact of a table's provenance that names its dataset, model and shard, as its path does."""
 REMEDY = "remove it and run again"
 IN_MEMORY = pl.InMemoryEngine()
 """pandera asks polars twice a column; its usual engine, made for tables that do not fit into memory, takes ten times as
@@ -62,16 +62,13 @@ def write_table_in_parts(
         TableError: a part does not fit its schema.
         UserError: the disk is full, or the system refuses to write for another reason.
     """
-    write_parts(validate_parts(parts, schema, path), path, schema, provenance)
 
+    def validated_parts() -> Iterator[pl.DataFrame]:
+        for part in parts:
+            validate_table(part, schema, path)
+            yield part
 
-def validate_parts(
-    parts: Iterable[pl.DataFrame], schema: pa.DataFrameSchema, path: str | Path
-) -> Iterator[pl.DataFrame]:
-    """Yields the parts of a table once they are checked against its schema."""
-    for part in parts:
-        validate_table(part, schema, path)
-        yield part
+    write_parts(validated_parts(), path, schema, provenance)
 
 
 def write_parts(
@@ -90,7 +87,7 @@ def write_parts(
 
 
 class Disk:
-    """A file that polars writes to, which keeps the system's refusal: polars may tell no more than "transport error".
+    """A file that polars writes to, which keeps the system's error: polars may report no more than "transport error".
 
     Attributes:
         error: why a write failed, None where none did.
@@ -167,7 +164,7 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
 
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
-    """Words that a file cannot be read as a table."""
+    """Returns the error of a file that cannot be read as a table."""
     return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
 
 
@@ -226,7 +223,7 @@ def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, An
 
 
 def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str, Any]:
-    """Returns what a table says of itself; see `read_provenance`."""
+    """Returns the provenance of a table; see `read_provenance`."""
     try:
         metadata = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -245,7 +242,7 @@ def check_place(path: Path, of: str) -> None:
     Args:
         path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for several tables of
             one cell a file of any name in a folder `DATASET/MODEL`.
-        of: what it says it is of, such as `DATASET/MODEL`.
+        of: the cell, dataset or shard in its provenance, such as `DATASET/MODEL`.
 
     Raises:
         TableError: with both, and what to do.
@@ -257,7 +254,9 @@ def check_place(path: Path, of: str) -> None:
 
 
 def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
-    """Returns the mean of a column by keys, summed in the order of the rows.
+    """Returns the mean of a column by keys, summed in the order of the rows, so that it is the same each time.
+
+    polars sums the groups of large tables in whatever order its threads meet their rows.
 
     Args:
         frame: the keys and the column, of numbers.

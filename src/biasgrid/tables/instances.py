@@ -1,4 +1,4 @@
-"""What models are asked: columns that they read, the same for all families, and beside them a family's own keys."""
+"""The requests to models: columns that they read, the same for all families, and beside them a family's own keys."""
 
 from __future__ import annotations
 

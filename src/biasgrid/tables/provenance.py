@@ -1,4 +1,4 @@
-"""Who made a table: what its metadata say of code, config, inputs, models, precision and machine.
+"""Provenance of tables: code, config, inputs, models, precision and machine in their metadata, and checks of it.
 
 Nothing in it changes from run to run, so that two runs of a config on one machine give the same bytes; times and the
 memory used are in the files of timings (see `biasgrid.inference.models.predict.Timing`).
@@ -104,7 +104,7 @@ def cell_provenance(
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:
-    """Digests what predictions say of themselves, table by table, for what is made of the texts in them."""
+    """Digests the provenance of predictions, table by table, for what is made of the texts in them."""
     return [digest(read_provenance(path)) for path in predictions]
 
 
@@ -113,7 +113,7 @@ def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Pa
 
     Args:
         path: the table.
-        key: the fact of its provenance that says from what it was made.
+        key: the fact of its provenance that says was its source.
         made_from: what that must be.
         source: from what it should be made, for the message.
         kind: what kind of table it is, for the message of one that cannot be read.
@@ -131,7 +131,7 @@ def name_of_cell(path: str | Path) -> str:
 
 
 def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
-    """Returns what tables of cells say of themselves, by `DATASET/MODEL`."""
+    """Returns the provenance of tables of cells, by `DATASET/MODEL`."""
     return {name_of_cell(path): read_provenance(path) for path in paths}
 
 

@@ -1,4 +1,4 @@
-"""How schemas of tables are told: each column with what it means."""
+"""Schemas of tables and of answer kinds: each column with its meaning, and checks of columns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ UNKNOWN_COLUMN = column(
 
 
 TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long, so its end was not read")
-"""The column `cut` of kinds whose models read as much of a text as they take."""
+"""The column `truncated` of kinds whose models read as much of a text as they take."""
 
 
 def answer_schema(kind: str) -> pa.DataFrameSchema:

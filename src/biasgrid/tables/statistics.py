@@ -1,4 +1,4 @@
-"""How sure the measures of a cell are: intervals, tests and noise floors, and where its variance is."""
+"""Tables of the statistics of a cell: intervals, tests and null means, and variances."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from biasgrid.tables.schema import NeverNaN, column, table
 
 GeneralisesTo = Literal["templates", "subjects", "all"]
 RANDOM_FACTORS: tuple[GeneralisesTo, ...] = ("templates", "subjects", "all")
-"""What numbers generalise over: other templates, other subjects (names, terms), or all that was sampled."""
+"""What numbers generalise to: other templates, other subjects (names, terms), or all that was sampled."""
 ROW = ("measure", "options", *MEASURE_KEYS)
-"""What tells the measures of a cell apart."""
+"""The keys of the measures of a cell."""
 SIGNIFICANT = 0.05
 """Significant results are what has a q of at most this."""
 NO_METHOD = "none"
-"""The method of what nothing can be said of."""
+"""The method of numbers without interval and test."""
 
 
 def number_column(*, description: str) -> pa.Column:
@@ -34,7 +34,7 @@ INTERVAL = {
     "se": number_column(description="standard error"),
     "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
 }
-"""How sure a number is, or a difference of two."""
+"""The uncertainty of a number, or of a difference of two."""
 
 STATISTICS = table(
     "statistics",

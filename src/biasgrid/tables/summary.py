@@ -1,4 +1,4 @@
-"""The summary of a grid: what is measured of whole cells and of their bias types, whatever their families."""
+"""The summary of a grid: measures of whole cells and bias types with marks, flags, ranks and counts of answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ModelFacts:
     """What the config says of a model.
 
     Attributes:
-        kind: what sort of model it is, by which plots group (such as SQuAD, NewsQA, LM).
+        kind: the kind of model, by which plots group (such as SQuAD, NewsQA, LM).
         label: its name in plots.
         scoring: how it is scored on each dataset where one can choose, which for an imported model is not the
             config's choice; of models that write how they were asked to choose.
@@ -40,18 +40,18 @@ class ModelFacts:
 
 
 def with_scoring(models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelFacts]:
-    """Adds how models that write were asked to choose, which is found out while they are asked.
+    """Adds the scoring methods of models that write, which are found out during inference.
 
     Args:
         models: the facts of each model, by its name.
         cells: the provenance of each cell's measures, by `DATASET/MODEL`.
     """
-    ways: dict[str, dict[str, str]] = {}
+    methods: dict[str, dict[str, str]] = {}
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
-        if way := facts.get("predictions", {}).get("scored_by"):
-            ways.setdefault(model, {})[dataset] = way
-    return {name: replace(facts, scoring={**facts.scoring, **ways.get(name, {})}) for name, facts in models.items()}
+        if method := facts.get("predictions", {}).get("scored_by"):
+            methods.setdefault(model, {})[dataset] = method
+    return {name: replace(facts, scoring={**facts.scoring, **methods.get(name, {})}) for name, facts in models.items()}
 
 
 def summarise(
@@ -62,14 +62,14 @@ def summarise(
     statistics: pl.DataFrame | None = None,
     controls: Controls = NO_CONTROLS,
 ) -> pl.DataFrame:
-    """Picks what is measured of whole cells and bias types, over all templates, with how sure it is.
+    """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
-        headlines: for each dataset its headline measures, in the order in which they are told, with their options.
+        headlines: for each dataset its headline measures, in the order of the summary, with their options.
         marks: for each dataset the marks of those of its measures that have marks.
-        statistics: schema `STATISTICS`, of the same cells; without it nothing is known of how sure numbers are.
+        statistics: schema `STATISTICS`, of the same cells; without it no uncertainty is known.
         controls: which of the cells are negative controls.
 
     Returns:
@@ -79,10 +79,10 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     known = empty_table(STATISTICS) if statistics is None else statistics
-    # Over what agreement with stereotypes is shown is told by the rows of groups, which are of no whole.
-    found, certain = count_significant(known), join_intervals(of_wholes(measures), of_wholes(reported_rows(known)))
+    # What agreement with stereotypes generalises to depends on the rows of groups, so these are filtered last.
+    found, wholes = count_significant(known), join_intervals(of_wholes(measures), of_wholes(reported_rows(known)))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
-    whole = pl.concat([certain, headlined, control_rows(certain, found, controls)], how="diagonal")
+    whole = pl.concat([wholes, headlined, control_rows(wholes, found, controls)], how="diagonal")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [
@@ -103,20 +103,20 @@ def summarise(
 
 
 def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
-    """Adds the marks of values and intervals: columns of `MARKS`."""
-    told = []
+    """Adds the marks of values and intervals: columns of `MARK_COLUMNS`."""
+    letters = []
     for row in rows.select("dataset", "measure", "value", "low", "high").to_dicts():
         known, (low, high) = marks.get(row["dataset"], {}).get(row["measure"], ()), (row["low"], row["high"])
-        told.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
-    return rows.hstack(pl.DataFrame(told, schema=dict.fromkeys(MARK_COLUMNS, pl.String), orient="row"))
+        letters.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
+    return rows.hstack(pl.DataFrame(letters, schema=dict.fromkeys(MARK_COLUMNS, pl.String), orient="row"))
 
 
 def withhold_statistics() -> list[pl.Expr]:
     """Withholds what only statistics know of cells whose other headlines are withheld."""
     reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
-    concerned = pl.col("headline") & reason.is_not_null()
-    numbers = [pl.when(~concerned).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
-    return [*numbers, pl.when(concerned).then(reason).otherwise("flag").alias("flag")]
+    is_withheld = pl.col("headline") & reason.is_not_null()
+    numbers = [pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
+    return [*numbers, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 
 
 def headline_places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
@@ -134,10 +134,10 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     """Puts the headline measures of a summary side by side: a row for each cell and bias type.
 
     Returns:
-        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline measure,
-        columns such as `mu_low` for what is known of it and `mu mark` for its mark, `tested` (how many
-        were tested) and `flag`, why these are withheld. `n` is that of the last measure: how many
-        swap groups or cases were measured.
+        `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline
+        measure, columns such as `mu_low` for its uncertainty and `mu mark` for its mark, `tested` (the number of
+        tests) and `flag`, why these are withheld. `n` is that of the last measure: how many swap groups or cases were
+        measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
@@ -202,14 +202,14 @@ def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
-    """Counts the answers of a cell by what they say of themselves.
+    """Counts the answers of a cell by scoring method and status.
 
     Args:
         predictions: its predictions tables.
 
     Returns:
         `answers`, their number; `scored_by` and `status`, by their values how many have each; and `mass`, the mean of
-        what was found of 1, None where that is not known. None where nothing is said, as by other models.
+        what was found of 1, None where that is not known. None for models whose predictions have neither.
     """
     table = pl.scan_parquet(list(predictions), glob=False)
     there = table.collect_schema().names()

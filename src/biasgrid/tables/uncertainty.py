@@ -1,4 +1,4 @@
-"""Measures with what is known of how sure they are: what every number is shown with."""
+"""Measures with their uncertainty: intervals, counts of significant tests, and rows of negative controls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reported_rows(statistics: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_uncertainty(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
-    """Puts beside each measure its interval and what else is known of it; see `beside`.
+    """Puts beside each measure its interval and what else is known of it; see `join_intervals`.
 
     Args:
         measures: schema `MEASURES`.
@@ -51,11 +51,11 @@ def join_intervals(measures: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame
 
     Args:
         measures: schema `MEASURES`.
-        chosen: rows of `STATISTICS` from `shown`.
+        chosen: rows of `STATISTICS` from `reported_rows`.
 
     Returns:
         The measures with their own low, high, p and q or, where they have none, those of the statistics, and the
-        columns of `CERTAINTY`; below them what the statistics alone know, such as mu without noise.
+        columns of `UNCERTAINTY`; below them what the statistics alone know, such as mu without noise.
     """
     columns = ["low", "high", "p", "q"]
     known = chosen.select(*CELL_ROW, "value", "n", *columns, *UNCERTAINTY)
@@ -92,8 +92,8 @@ def count_significant(statistics: pl.DataFrame) -> pl.DataFrame:
         statistics: schema `STATISTICS`.
 
     Returns:
-        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`, `clusters`, `n` (how many
-        were tested) and `left_out`; the value is null where nothing was.
+        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`,
+        `clusters`, `n` (the number of tests) and `left_out`; the value is null where nothing was tested.
     """
     rows = single_tests(statistics)
     tests = pl.col("q").count()
@@ -110,7 +110,7 @@ def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) ->
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
-        found: from `significant_tests`, of the same cells.
+        found: from `count_significant`, of the same cells.
         controls: which cells are controls.
 
     Returns:
@@ -119,16 +119,16 @@ def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) ->
         and `flag`, which says what speaks against reading the dataset's numbers as they are.
     """
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
-    told = []
+    lines = []
     for model, control, about, name in controls.pairs(cells):
         tests = found.filter(model=model, dataset=control)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
         flag = control_problem(rows.filter(model=model, dataset=control).to_dicts(), name, significant, tested)
         value = float(significant) if tested else None
-        told.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
+        lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
     names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
     numbers = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
-    return pl.DataFrame(told, schema={**names, **numbers, "flag": pl.String}, orient="row")
+    return pl.DataFrame(lines, schema={**names, **numbers, "flag": pl.String}, orient="row")
 
 
 def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
 from biasgrid.families.counterfactual.pack import (
+    MASK_TOKEN,
     CasePack,
     CasePackFiles,
     Filling,

@@ -1,1 +1,1 @@
-"""Models against models: how they differ, and whether one can tell."""
+"""Comparisons of models: their differences, ranks and agreement, and numbers of references."""

@@ -1,4 +1,4 @@
-"""How alike models order the subjects of a dataset, and how alike they could, given their noise."""
+"""Agreement of models on the order of a dataset's subjects, and the highest that their noise allows."""
 
 from __future__ import annotations
 

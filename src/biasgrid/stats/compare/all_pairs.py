@@ -23,7 +23,7 @@ NO_MARKS: MarksOfMeasures = MappingProxyType({})
 
 
 class ComparisonTables(NamedTuple):
-    """What is found of models that are compared; tables of the schemas in `tables.comparison.TABLES`."""
+    """The comparison of models: tables of the schemas in `tables.comparison.COMPARISON_TABLES`."""
 
     comparisons: pl.DataFrame
     ranks: pl.DataFrame
@@ -37,7 +37,7 @@ def compare_models(
 
     Args:
         dataset: its name.
-        cells: the models' cells, in the order in which they are told.
+        cells: the models' cells, in the order of the tables.
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
     """
@@ -58,18 +58,18 @@ def compare_runs(
         ones: the cells of one run.
         others: those of the other, in the same order.
         settings: level, and how false discoveries are controlled.
-        marks: those of the dataset's measures, by which both are judged.
+        marks: those of the dataset's measures, for both runs.
 
     Returns:
-        Rows of `COMPARISONS`: those of the other run are taken from those of the one.
+        Rows of `COMPARISONS`: the values of the first run minus those of the other.
     """
     pairs = [(place, len(ones) + place) for place in range(len(ones))]
     return compare_cells(dataset, [*ones, *others], pairs, settings, marks, scored_alike=False).comparisons
 
 
 def compare_cells(
-    dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings, marks: MarksOfMeasures, *,
-    scored_alike: bool = True,
+    dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings,
+    marks: MarksOfMeasures, *, scored_alike: bool = True,
 ) -> ComparisonTables:  # fmt: skip
     """Compares cells with each other.
 
@@ -79,7 +79,7 @@ def compare_cells(
         places: the pairs that are compared.
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
-        scored_alike: whether only cells are compared that were scored in one way.
+        scored_alike: whether to compare only cells with the same scoring method.
     """
     numbers = CellNumbersMatrix.of(cells)
     pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])

@@ -1,11 +1,11 @@
-"""The cells that are compared: their numbers with and without each cluster, and how these were made."""
+"""The cells that are compared: their numbers with and without each cluster, and which are tested together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,15 +15,18 @@ from biasgrid.tables.files import REMEDY, TableError, read_provenance, read_tabl
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.statistics import ROW, VARIANCES, WITHOUT_CLUSTERS
 
+PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key != "bias_type"]
+"""Keys of numbers that are not of whole cells."""
+
 
 class ComparedCell(NamedTuple):
-    """What one model was found to be on a dataset.
+    """The numbers of one model on a dataset.
 
     Attributes:
-        model: what it is called.
+        model: its name.
         numbers: schema `WITHOUT_CLUSTERS`; no rows where nothing was measured.
-        scoring: how its answers were scored, None where one cannot choose.
-        templates: a digest of what it was asked with, None where that is not known.
+        scoring: the scoring method of its answers, None where there is no choice.
+        templates: a digest of its templates, None where that is not known.
         reliability: how well other clusters would repeat its associations, None where that is not known.
     """
 
@@ -38,9 +41,9 @@ def read_compared_cell(model: str, without_clusters: Path, variances: Path) -> C
     """Reads the tables of a cell.
 
     Args:
-        model: what the model is called.
+        model: the model's name.
         without_clusters: its numbers without each cluster.
-        variances: where its variance is.
+        variances: its table of variances.
 
     Raises:
         TableError: one of them is not what it should be.
@@ -51,23 +54,10 @@ def read_compared_cell(model: str, without_clusters: Path, variances: Path) -> C
     numbers = read_table(without_clusters, WITHOUT_CLUSTERS)
     found = read_table(variances, VARIANCES).filter(name="reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
-    return ComparedCell(model, numbers, scoring_of(facts), facts.get("templates"), reliability)
-
-
-def scoring_of(facts: Mapping[str, Any]) -> str | None:
-    """Returns how the answers of a cell were scored: of models that write how they were asked to choose.
-
-    Args:
-        facts: the provenance of its statistics.
-    """
-    said = facts.get("measures", {}).get("predictions", {})
-    way: str | None = said.get("scored_by") or said.get("scoring")
-    return way
-
-
-OF_WHOLES = ("bias_type",)
-"""Keys that numbers of whole cells may have."""
-PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key not in OF_WHOLES]
+    predictions = facts.get("measures", {}).get("predictions", {})
+    # Only of models that write is it recorded how their options were scored.
+    scoring: str | None = predictions.get("scored_by") or predictions.get("scoring")
+    return ComparedCell(model, numbers, scoring, facts.get("templates"), reliability)
 
 
 @dataclass(frozen=True)
@@ -96,21 +86,21 @@ class CellNumbersMatrix:
         kinds: which are tested together.
         values: shape (cells, numbers), NaN where a cell has no such number.
         without: of each cell, shape (numbers, clusters), the numbers without each cluster.
-        asked: shape (cells, parts), which parts each cell has any number of.
+        has_part: shape (cells, parts), whether a cell has any number of a part.
     """
 
     names: pl.DataFrame
     kinds: Sequence[HypothesisFamily]
     values: FloatArray
     without: Sequence[FloatArray]
-    asked: BoolArray
+    has_part: BoolArray
 
     @classmethod
     def of(cls, cells: Sequence[ComparedCell]) -> CellNumbersMatrix:
         """Puts the numbers of cells side by side."""
         # Numbers of the same name are moderated in all cells or in none.
-        told = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
-        names = told.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
+        named = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
+        names = named.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
         values, without = np.full((len(cells), len(names)), np.nan), []
         for cell, own in zip(cells, values, strict=True):
             placed = cell.numbers.join(names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left")
@@ -124,14 +114,14 @@ class CellNumbersMatrix:
         each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
         placed = parts.join(each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left")
         part_of = placed["part"].to_numpy()
-        asked = np.zeros((len(cells), len(each)), dtype=np.bool_)
-        for own, there in zip(asked, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
-            own[part_of[there]] = True
-        return cls(names.select(ROW), hypothesis_families(names), values, without, asked)
+        has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
+        for own, present in zip(has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
+            own[part_of[present]] = True
+        return cls(names.select(ROW), hypothesis_families(names), values, without, has_part)
 
     @property
-    def there(self) -> BoolArray:
-        """Which numbers each cell has, shape (cells, numbers)."""
+    def has_number(self) -> BoolArray:
+        """Whether a cell has a number, shape (cells, numbers)."""
         return ~np.isnan(self.values)
 
 

@@ -1,4 +1,4 @@
-"""Which models may be compared with which, and why others may not."""
+"""Which models may be compared with which and why others may not, and which are the same model under two names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from biasgrid.base.faults import first_few
 from biasgrid.stats.compare.cells import PART_KEYS_COMPARED, CellNumbersMatrix, ComparedCell
 from biasgrid.tables.provenance import digest
 
+Facts = Mapping[str, Any]
+NOT_DECIDING = {
+    "of", "model", "dump", "instances", "store", "devices", "hardware", "audit", "config", "biasgrid", "libraries",
+    "code",
+}  # fmt: skip
+"""Facts in which predictions of one model may differ for the same prompts, whose digest is `instances_sha256`."""
+FACT_NAMES = {"instances_sha256": "instances"}
+
 
 def reason_not_comparable(
     numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], one: int, other: int, *, scored_alike: bool
@@ -23,15 +31,15 @@ def reason_not_comparable(
         cells: the cells.
         one: the place of a cell.
         other: that of another one.
-        scored_alike: whether the answers of both must have been scored in one way.
+        scored_alike: whether both must have the same scoring method.
     """
-    silent = [cells[place].model for place in (one, other) if cells[place].numbers.is_empty()]
-    if silent:
-        return f"nothing is measurable of {' and '.join(dict.fromkeys(silent))}"
-    ways = [cells[place].scoring or "none" for place in (one, other)]
-    if scored_alike and ways[0] != ways[1]:
-        return f"scored in different ways: {ways[0]} and {ways[1]}"
-    if (numbers.asked[one] != numbers.asked[other]).any():
+    unmeasured = [cells[place].model for place in (one, other) if cells[place].numbers.is_empty()]
+    if unmeasured:
+        return f"nothing is measurable of {' and '.join(dict.fromkeys(unmeasured))}"
+    methods = [cells[place].scoring or "none" for place in (one, other)]
+    if scored_alike and methods[0] != methods[1]:
+        return f"scored in different ways: {methods[0]} and {methods[1]}"
+    if (numbers.has_part[one] != numbers.has_part[other]).any():
         return unlike_lists(numbers, cells, (one, other))
     return None
 
@@ -40,7 +48,7 @@ def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair
     """Words that two models were asked about unlike lists, with what is in one alone."""
     parts = []
     for one, other in (pair, pair[::-1]):
-        own, others = (numbers.names.filter(numbers.there[place]) for place in (one, other))
+        own, others = (numbers.names.filter(numbers.has_number[place]) for place in (one, other))
         alone = [
             name
             for key in PART_KEYS_COMPARED
@@ -60,15 +68,6 @@ def sets_of(comparable: BoolArray) -> list[int]:
     firsts = [int(np.flatnonzero(row)[0]) if row[place] else -1 for place, row in enumerate(comparable)]
     numbers = {first: number for number, first in enumerate(dict.fromkeys(first for first in firsts if first >= 0))}
     return [numbers.get(first, -1) for first in firsts]
-
-
-Facts = Mapping[str, Any]
-NOT_DECIDING = {
-    "of", "model", "dump", "instances", "store", "devices", "hardware", "audit", "config", "biasgrid", "libraries",
-    "code",
-}  # fmt: skip
-"""In what predictions of one model may differ though it is asked alike; `instances_sha256` says what it is asked."""
-FACT_NAMES = {"instances_sha256": "instances"}
 
 
 def same_models(cells: Mapping[str, Facts]) -> str:

@@ -1,4 +1,4 @@
-"""Differences of two models in all of their numbers, with the intervals that their clusters tell."""
+"""Differences of two models in all of their numbers, with intervals and tests over clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MarksOfMeasures = Mapping[str, Sequence[Mark]]
 
 
 class Pair(NamedTuple):
-    """Two models that are set side by side.
+    """Two models that are compared.
 
     Attributes:
         one: the place of a cell.
@@ -76,8 +76,8 @@ def differences_of(
 ) -> Differences:
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
-    The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else the
-    variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
+    The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else
+    the variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
 
     Args:
         numbers: the numbers of all cells.
@@ -117,11 +117,11 @@ def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[Variance
         kind: the kind of the numbers.
     """
     variance, clusters = jackknife(without)
-    # What nothing can be said of has as many clusters as its cell.
+    # A number without any jackknife value has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
         return moderate_variances(variance, clusters.astype(np.float64))[0], clusters
-    # What is the same in all clusters, as a rate of 1 may be, is not known exactly for that.
+    # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
     return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
 
 
@@ -182,9 +182,9 @@ def comparison_rows(
     }
     known = pl.Series(~np.isnan(flat[place]))
     names = numbers.names[found.kind.rows[row]]
-    cuts = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    ranges = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
     letters = {
-        name: pl.Series([mark_of(cuts, value) for value in sides[side]], dtype=pl.String)
+        name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))
     }
     of_pairs = pl.DataFrame(
@@ -209,8 +209,8 @@ def comparison_rows(
 def rows_to_keep(found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]) -> BoolArray:
     """Says which differences are kept one by one, shape (pairs, numbers)."""
     if not found.kind.is_of_parts:
-        there = numbers.there[:, found.kind.rows]
-        return np.array([there[pair.one] | there[pair.other] for pair in pairs]).reshape(found.values.shape)
+        present = numbers.has_number[:, found.kind.rows]
+        return np.array([present[pair.one] | present[pair.other] for pair in pairs]).reshape(found.values.shape)
     size = np.where(np.isnan(found.values), -1, np.abs(found.values))
     largest = np.zeros(size.shape, dtype=np.bool_)
     np.put_along_axis(largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1)
@@ -218,8 +218,8 @@ def rows_to_keep(found: Differences, numbers: CellNumbersMatrix, pairs: Sequence
 
 
 def reasons(
-    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair], rows: IntArray,
-    unknown: BoolArray,
+    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
+    rows: IntArray, unknown: BoolArray,
 ) -> pl.Series:  # fmt: skip
     """Says why some differences, or their intervals, are not known, null where they are.
 
@@ -231,11 +231,11 @@ def reasons(
         rows: the places of their numbers in the kind.
         unknown: whether they have no interval.
     """
-    there = numbers.there[:, found.kind.rows]
-    told: list[str | None] = [None] * len(rows)
+    present = numbers.has_number[:, found.kind.rows]
+    texts: list[str | None] = [None] * len(rows)
     for place in np.flatnonzero(unknown).tolist():
         pair, row = pairs[place], int(rows[place])
-        lacking = [cells[side].model for side in (pair.one, pair.other) if not there[side, row]]
+        lacking = [cells[side].model for side in (pair.one, pair.other) if not present[side, row]]
         missing = f"{lacking[0]} has no such number" if lacking else NO_DIFFERENCE_INTERVAL
-        told[place] = pair.reason or missing
-    return pl.Series(told, dtype=pl.String)
+        texts[place] = pair.reason or missing
+    return pl.Series(texts, dtype=pl.String)

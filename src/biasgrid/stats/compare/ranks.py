@@ -1,4 +1,4 @@
-"""In which order models stand, with intervals of all their ranks that hold at once."""
+"""Ranks of models, with intervals for all ranks of a set that hold simultaneously."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, Int
 
     Args:
         values: shape (models,).
-        larger: shape (models, models), whether the first is told from the second as larger.
+        larger: shape (models, models), whether the first is significantly larger than the second.
 
     Returns:
-        The ranks and both ends of their simultaneous intervals, shape (models,): 1 more than models are told larger,
-        and all models less those that are told smaller.
+        The ranks and both ends of their simultaneous intervals, shape (models,): 1 more than the number of models
+        that are significantly larger, and all models less those that are significantly smaller.
     """
     rank = 1 + (values[None] > values[:, None]).sum(axis=1)
     return rank, 1 + larger.sum(axis=0), len(values) - larger.sum(axis=1)
 
 
 def ranks_of(
-    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair], sets: Sequence[int],
-    settings: StatisticsSettings,
+    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
+    sets: Sequence[int], settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:  # fmt: skip
     """Yields rows of `RANKS` of a number of whole cells, set by set; nothing for parts and of single models.
 
@@ -40,7 +40,7 @@ def ranks_of(
         numbers: the numbers of all cells.
         cells: the cells.
         pairs: all pairs of the models.
-        sets: the set of each model, see `comparable.sets_of`.
+        sets: the set of each model, see `comparability.sets_of`.
         settings: the level.
     """
     if found.kind.is_of_parts:
@@ -48,18 +48,18 @@ def ranks_of(
     (row,) = found.kind.rows
     name = numbers.names[int(row)].select("measure", "options", "bias_type")
     for number in sorted({*sets} - {-1}):
-        members = [place for place, own in enumerate(sets) if own == number and numbers.there[place, row]]
+        members = [place for place, own in enumerate(sets) if own == number and numbers.has_number[place, row]]
         if len(members) < 2:
             continue
         values = numbers.values[members, row]
         rank, low, high = rank_intervals(values, significantly_larger(found, pairs, members, settings.alpha))
-        told = {"set": number, "model": [cells[place].model for place in members], "value": values}
+        facts = {"set": number, "model": [cells[place].model for place in members], "value": values}
         ranks = {"rank": rank, "rank_low": low, "rank_high": high, "models": len(members)}
-        yield name.join(pl.DataFrame(told | ranks), how="cross")
+        yield name.join(pl.DataFrame(facts | ranks), how="cross")
 
 
 def significantly_larger(found: Differences, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
-    """Says which of some models is told from which as larger, all at once (Holm); shape (members, members)."""
+    """Says which models are significantly larger than which (Holm's tests of all pairs); shape (members, members)."""
     place = {member: position for position, member in enumerate(members)}
     chosen = [number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)

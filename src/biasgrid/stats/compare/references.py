@@ -1,4 +1,4 @@
-"""Numbers of models that were measured elsewhere or before, in files of one format: whose they are, and of what."""
+"""References: numbers of models that were measured elsewhere or before, in files of one format, beside our own."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ class ReferenceNumbers(NamedTuple):
     file: str
 
     @property
-    def told(self) -> str:
-        """What may be said of the two: no more than their intervals allow."""
+    def comparison_text(self) -> str:
+        """How the two compare, as far as their intervals allow."""
         if self.reasons:
             return f"not compared: {'; '.join(self.reasons)}"
         ends = (self.ours.low, self.ours.high, self.theirs.low, self.theirs.high)
@@ -154,7 +154,7 @@ def figure_keys(figure: StoredFigure) -> tuple[str | None, ...]:
 
 
 def cell_key(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
-    """Returns what names a cell."""
+    """Returns dataset, kind and label."""
     return what.dataset, what.kind, what.label
 
 
@@ -162,8 +162,8 @@ def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     """Says why two cells may not be compared, nothing where they may."""
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
-    of_both = {told: (getattr(ours, name), getattr(theirs, name)) for name, told in KNOWN.items()}
-    return [f"{told} ({one}, not {other})" for told, (one, other) in of_both.items() if one != other]
+    of_both = {text: (getattr(ours, name), getattr(theirs, name)) for name, text in KNOWN.items()}
+    return [f"{text} ({one}, not {other})" for text, (one, other) in of_both.items() if one != other]
 
 
 def references_with_labels(
@@ -174,9 +174,9 @@ def references_with_labels(
     Raises:
         UserError: there is none of a label.
     """
-    there = sorted({figure.label for stored in references.values() for figure in stored.figures})
-    if missing := [label for label in labels if label not in there]:
-        raise UserError(f"no reference {', '.join(map(repr, missing))}; expected one of {', '.join(there) or 'none'}")
+    known = sorted({figure.label for stored in references.values() for figure in stored.figures})
+    if missing := [label for label in labels if label not in known]:
+        raise UserError(f"no reference {', '.join(map(repr, missing))}; expected one of {', '.join(known) or 'none'}")
     return {
         file: stored.model_copy(update={"figures": [one for one in stored.figures if one.label in labels]})
         for file, stored in references.items()

@@ -1,4 +1,4 @@
-"""Two models of a run, or the same models of two runs: how they differ, in what, and in which sentences."""
+"""Comparisons of finished results: of two models of a run, or of the same models of two runs, with sentences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INTERVAL_ENDS = {"low": "high", "selected_low": "selected_high"}
 SENTENCE_KEYS = ("subject", "attribute", "bias_type", "group")
 """Keys by which sentences are found."""
 EVIDENCE_COLUMNS = ("strongest", "typical")
-"""Roles of sentences that show a number, the most telling ones first."""
+"""Roles of sentences that show a number, the strongest first."""
 
 
 class Difference(NamedTuple):
@@ -30,8 +30,8 @@ class Difference(NamedTuple):
 
     Attributes:
         dataset: its name.
-        one: what the first is called.
-        other: what the one is called that is taken from it.
+        one: the name of the first.
+        other: the name of the second, whose numbers are subtracted.
         rows: rows of `COMPARISONS`.
         evidence: sentences of both, rows of `EVIDENCE`, those of the first before those of the other.
         level: the coverage of intervals.
@@ -52,19 +52,19 @@ class Difference(NamedTuple):
             if row[key] is not None
         ]
         found = self.evidence.filter(*about, pl.col("role").is_in(EVIDENCE_COLUMNS))
-        # What is told plainly comes before what is negated, or in the other order.
+        # Plain sentences come before negated ones and swapped ones.
         plain = found.sort("role", "negated", "swapped", nulls_last=False, maintain_order=True)
         texts = plain.select("text_pair", "text").head(1).rows()
         return " ".join(text for text in texts[0] if text) if texts else None
 
 
 def compare_two_models(results: Path, one: str, other: str, dataset: str | None) -> list[Difference]:
-    """Returns how two models of a run differ, on all datasets that both were asked or on one.
+    """Returns how two models of a run differ, on all datasets that both answered, or on one.
 
     Args:
         results: the folder of results.
         one: a model.
-        other: the model that is taken from it.
+        other: the model whose numbers are subtracted.
         dataset: the dataset, None for all.
 
     Raises:
@@ -95,12 +95,12 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
 
 
 def rows_of_pair(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
-    """Returns the rows of two models, the other taken from the one, in whichever order they stand."""
+    """Returns the rows of two models, one minus other, in whichever order the table has them."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
-    turned = {name: -pl.col(twin) for low, high in INTERVAL_ENDS.items() for name, twin in ((low, high), (high, low))}
+    negated = {name: -pl.col(twin) for low, high in INTERVAL_ENDS.items() for name, twin in ((low, high), (high, low))}
     exchanged = {name: pl.col(twin) for one, two in SIDE_COLUMNS.items() for name, twin in ((one, two), (two, one))}
-    return pl.concat([forward, backward.with_columns(difference=-pl.col("difference"), **turned, **exchanged)])
+    return pl.concat([forward, backward.with_columns(difference=-pl.col("difference"), **negated, **exchanged)])
 
 
 def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterator[Difference]:
@@ -108,7 +108,7 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
 
     Args:
         results: a folder of results.
-        others: the folder whose numbers are taken from it.
+        others: the folder whose numbers are subtracted.
         dataset: the dataset, None for all that both have.
 
     Raises:
@@ -166,7 +166,7 @@ def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
 
 
 def comparison_settings(table: Path) -> StatisticsSettings:
-    """Returns how a table of comparisons was made."""
+    """Returns the settings that a table of comparisons was made with."""
     return StatisticsSettings(**read_provenance(table)["statistics"])
 
 

@@ -1,4 +1,4 @@
-"""How numbers that stand side by side are worded."""
+"""Sentences about differences of two models, and how numbers and measures are written in them."""
 
 from __future__ import annotations
 

@@ -49,19 +49,19 @@ def stored(
 )
 def test_no_more_is_claimed_than_intervals_and_digests_allow(reference: StoredReferences, told: str) -> None:
     (pair,) = join_references(stored(), {"theirs": reference})
-    assert pair.told.startswith(told)
+    assert pair.comparison_text.startswith(told)
 
 
 def test_what_nobody_knows_is_not_the_same() -> None:
     (pair,) = join_references(stored(asked=None), {"theirs": stored(asked=None)})
-    assert pair.told == "not compared: nobody knows what was asked"
+    assert pair.comparison_text == "not compared: nobody knows what was asked"
 
 
 def test_figures_of_others_are_compared_with_nothing() -> None:
     references = read_reference_folders([ROOT / "reference"])
     pairs = list(join_references(stored(), references_with_labels(references, ["BERT base"])))
     assert [pair.theirs.kind for pair in pairs] == ["SQuAD", "NewsQA", "LM"]
-    assert {pair.told for pair in pairs} == {"not compared: nobody knows what was asked"}
+    assert {pair.comparison_text for pair in pairs} == {"not compared: nobody knows what was asked"}
 
 
 def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
