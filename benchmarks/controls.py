@@ -49,13 +49,13 @@ def pack_of(file: str, bias_types: tuple[str, ...] | None) -> tuple[CasePack, pl
     return lists, pl.concat(expand(lists).parts).cast({pl.String: pl.Categorical})
 
 
-def classifier(seed: int, words: list[str], lessons: str | None, folder: Path) -> Path:
-    """Makes a classifier, trained if there are lessons; returns its folder."""
+def classifier(seed: int, words: list[str], corpus_text: str | None, folder: Path) -> Path:
+    """Makes a classifier, trained if there are corpus_text; returns its folder."""
     make_base_checkpoint(words, folder / "base", seed)
-    if lessons is None:
+    if corpus_text is None:
         return folder / "base"
-    (folder / "lessons.jsonl").write_text(lessons)
-    paths = folder / "base", [folder / "lessons.jsonl"], folder / "model"
+    (folder / "corpus_text.jsonl").write_text(corpus_text)
+    paths = folder / "base", [folder / "corpus_text.jsonl"], folder / "model"
     train("text-classification", *paths, HYPERPARAMETERS, threads=1, labels=LABELS)
     return folder / "model"
 
@@ -100,13 +100,13 @@ def main() -> None:
     words = sorted(
         {word for cluster in (known, *(each for _, each in packs.values())) for word in words_of_instances(cluster)}
     )
-    lessons = corpus(known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS))
+    corpus_text = corpus(known, "text-classification", SyntheticBias("controls", "none", 0.0, 1, 1, labels=LABELS))
     table = []
     for state, count in MODELS.items():
         found = []
         for seed in range(count):
             with TemporaryDirectory() as folder:
-                model = classifier(seed, words, lessons if state == "have learned" else None, Path(folder))
+                model = classifier(seed, words, corpus_text if state == "have learned" else None, Path(folder))
                 found += [
                     told_apart(probabilities(seed, model, each), lists, each).with_columns(groups=pl.lit(name))
                     for name, (lists, each) in packs.items()

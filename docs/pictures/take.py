@@ -1,4 +1,4 @@
-"""Takes the pictures of the documents after `make demo`: pages of the report, and the figure of planted bias.
+"""Takes the pictures of the documents after `make demo`: pages of the report, and the figure of synthetic bias.
 
 Run it by `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo`. Pictures are written beside this file,
 in few colours, so that each is small. Texts are shown in those of single numbers.
@@ -21,7 +21,7 @@ PAGES = {
     "two-models": ("#/compare/gender/strong-qa/weak-qa", 680, True),
     "profile": ("#/subject/gender/Linda", 680, True),
     "measures": ("#/measures", 620, False),
-    "planted": ("#/planted", 620, False),
+    "synthetic": ("#/synthetic", 620, False),
     "run": ("#/run", 620, False),
 }
 """Address of each page, height of the picture, and whether texts are shown."""
@@ -41,7 +41,7 @@ def take(results: Path, folder: Path) -> None:
             shown.page.evaluate("(document.querySelector('.grid') ?? document.querySelector('#app')).scrollIntoView()")
             save(Image.open(io.BytesIO(shown.page.screenshot())), folder / f"report-{name}.png")
             shown.page.close()
-    save(Image.open(results / "plots/grid/planted.png"), folder / "planted.png")
+    save(Image.open(results / "plots/grid/synthetic.png"), folder / "synthetic.png")
 
 
 def save(picture: Image.Image, path: Path) -> None:

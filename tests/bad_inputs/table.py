@@ -287,7 +287,7 @@ ADDRESSED = [
     bad("models.published.predictions.people", {"url": address, "sha256": "a" * 64}, BEGINS) for address in NO_ADDRESSES
 ]
 CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
-LOOK_ALIKES = [
+SIMILAR_NAMES = [
     bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", "expected labels that differ"),
     bad("synthetic.strengths", {"strong": 0.4, "Strong": 0.2}, "synthetic.strengths.Strong: is 'strong' but for case"),
     bad(
@@ -324,7 +324,7 @@ TABLE = [
     *BRACES,
     *REFERENCES,
     *MASKS,
-    *LOOK_ALIKES,
+    *SIMILAR_NAMES,
     *DUMPED,
     *CHECKPOINTS,
     *ADDRESSED,

@@ -86,10 +86,10 @@ def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, Cell
     assert q["ab"] < 0.05
     assert q["ac"] < 0.05
     assert q["bc"] > 0.05
-    dealt = cell[1].statistics.filter(pl.col("method") == "dealing (exact)")
-    assert (dealt["null_mean"] <= dealt["value"]).all()
-    # Six terms in groups of two can be dealt in 90 ways; 6 of these only give the groups other names.
-    assert dealt["p"].min() >= 6 / 90 - 1e-12
+    permuted = cell[1].statistics.filter(pl.col("method") == "permutation (exact)")
+    assert (permuted["null_mean"] <= permuted["value"]).all()
+    # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other names.
+    assert permuted["p"].min() >= 6 / 90 - 1e-12
 
 
 def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: tuple[pl.DataFrame, CellStatistics]) -> None:

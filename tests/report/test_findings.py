@@ -51,7 +51,7 @@ def test_discoveries_are_counted_and_the_strongest_is_the_one_that_is_surely_lar
         association("Fay", 0.9, 0.8, 1, 0.001, generalises_to="all"),
     )
     assert sentence(summary({"dataset": "names"}), rows) == (
-        "tiny discovers 3 of 4 associations; strongest: Bob: stole (0.400, at least 0.300) in names."
+        "tiny has 3 significant associations of 4 tested; strongest: Bob: stole (0.400, at least 0.300) in names."
     )
 
 
@@ -70,14 +70,14 @@ def test_of_two_groups_the_higher_one_stands_first() -> None:
     row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "low": -0.4, "high": -0.2, "q": 0.01}
     rows = statistics_of(row | {"options": "score=mean_likelihood, mode=group"})
     assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
-        "tiny discovers 1 of 1 difference of groups; "
+        "tiny has 1 significant difference of groups of 1 tested; "
         "strongest: jewish above sikh in likelihood (0.300, at least 0.200) in cases."
     )
 
 
 def test_without_a_discovery_there_is_no_strongest() -> None:
     rows = statistics_of(association("Ann", 0.5, -0.2, 1, 0.3), association("Bob", -0.5, -0.6, -0.4, 0.01))
-    assert sentence(summary({"dataset": "names"}), rows) == "tiny discovers 1 of 2 associations."
+    assert sentence(summary({"dataset": "names"}), rows) == "tiny has 1 significant association of 2 tested."
 
 
 def test_what_could_not_be_tested_is_named_with_the_reason() -> None:
@@ -130,7 +130,7 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     )
     lines = summary({"dataset": "names"}, {"dataset": "twins"}, shown | {"options": "control=twins", "value": 1})
     assert sentence(lines, rows) == (
-        "tiny discovers 1 of 1 association; strongest: Ann: stole (0.500, at least 0.400) in names; "
+        "tiny has 1 significant association of 1 tested; strongest: Ann: stole (0.500, at least 0.400) in names; "
         "the control of names (twins) shows 1 of 2."
     )
     lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": 0})

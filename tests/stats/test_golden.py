@@ -240,9 +240,9 @@ def test_differences_of_groups(generalises_to: str) -> None:
 
 def test_dealing_terms() -> None:
     numbers, scores = golden_groups()
-    golden, dealing = numbers["calibrated"], permute_groups(scores, 0.1, 1999, 0)
-    assert dealing is not None
-    assert (dealing.exact, dealing.tried) == (True, golden["regroupings"])
+    golden, permuted = numbers["calibrated"], permute_groups(scores, 0.1, 1999, 0)
+    assert permuted is not None
+    assert (permuted.exact, permuted.tried) == (True, golden["regroupings"])
     names = {
         "counterfactual": "pairwise in cases",
         "group": "pairwise",
@@ -250,7 +250,7 @@ def test_dealing_terms() -> None:
         "largest_in_case": "largest in cases",
     }
     for ours, name in names.items():
-        assert_golden(dealing.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name)
+        assert_golden(permuted.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name)
 
 
 def test_failures_of_groups() -> None:

@@ -108,8 +108,8 @@ def test_a_classifier_of_other_classes_gets_a_new_head(base: Path, tmp_path: Pat
 def test_long_texts_are_cut_off(architecture: str, tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "fill-mask"))
     rows = [{"text": "the cook " * 20, "text_pair": "He lied.", "label": "good"}, {"text": "Who?", "label": "bad"}]
-    lessons = class_data(tokenizer, written(tmp_path, rows), 12, LABELS)
-    long, short = lessons.rows
+    data = class_data(tokenizer, written(tmp_path, rows), 12, LABELS)
+    long, short = data.rows
     assert (len(long["input_ids"]), long["labels"], short["labels"]) == (12, [1], [0])
     assert short["input_ids"] == tokenizer("Who?")["input_ids"]
     whole = tokenizer("the cook " * 20, "He lied.", truncation=True, max_length=12)

@@ -109,17 +109,17 @@ def test_training_draws_no_progress_bar_into_a_log(
     assert "\r" not in output.out + output.err
 
 
-# Lessons of question answering
+# Data of question answering
 
 
 def test_long_contexts_are_cut_into_overlapping_windows(base: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
-    lessons = question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=3)
-    windows = [tokenizer.convert_ids_to_tokens(row["input_ids"]) for row in lessons.rows]
+    data = question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=3)
+    windows = [tokenizer.convert_ids_to_tokens(row["input_ids"]) for row in data.rows]
     # Question and special tokens take 6 of 12 tokens, and each window begins 3 tokens behind the one before.
     words = CONTEXT.split()
     assert [window[5:-1] for window in windows] == [words[start : start + 6] for start in (0, 3, 6, 9, 12)]
-    spans = [row["labels"][0] for row in lessons.rows]
+    spans = [row["labels"][0] for row in data.rows]
     labels = [[window[start], window[end]] for window, (start, end) in zip(windows, spans, strict=True)]
     assert labels == [["[CLS]", "[CLS]"], ["nine", "nine"], ["nine", "nine"], ["[CLS]", "[CLS]"], ["[CLS]", "[CLS]"]]
 
@@ -140,8 +140,8 @@ def test_labels_are_the_first_and_last_token_of_each_answer(
     changes: dict[str, Any], labels: list[tuple[int, int]], base: Path, tmp_path: Path
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
-    lessons = question_data(tokenizer, written(tmp_path, question(**changes)), max_length=64, stride=8)
-    assert [row["labels"] for row in lessons.rows] == [labels]
+    data = question_data(tokenizer, written(tmp_path, question(**changes)), max_length=64, stride=8)
+    assert [row["labels"] for row in data.rows] == [labels]
 
 
 def test_one_answer_has_the_loss_of_the_model_and_several_have_their_mean(base: Path) -> None:
@@ -201,7 +201,7 @@ def test_windows_that_would_not_advance_are_refused(base: Path, tmp_path: Path) 
         question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=6)
 
 
-# Lessons of masked language models
+# Data of masked language models
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])

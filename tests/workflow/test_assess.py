@@ -77,7 +77,7 @@ def test_one_run_tells_of_toxicity_stereotypes_and_groups(assessed: Project) -> 
     assert -1 <= value(table, "similarity_corrected", "rouge-l$") <= 1
 
 
-def test_given_answers_have_the_numbers_that_were_put_into_them(assessed: Project) -> None:
+def test_precomputed_responses_have_the_numbers_that_were_put_into_them(assessed: Project) -> None:
     table = told(assessed)
     assert value(table, "stereotypical_association", attribute="lazy") == pytest.approx(2 / 3)
     assert value(table, "stereotypical_association", attribute="kind") == pytest.approx(2 / 3)

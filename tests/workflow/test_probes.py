@@ -137,7 +137,9 @@ def test_observations_are_a_table(asked: Project) -> None:
 
 def test_the_report_shows_marks_and_figures(asked: Project) -> None:
     page = (asked.folder / "results/chess/report/index.html").read_text()
-    assert [text for text in ("Chess, scored", "Stereotype rate", "no verdict on a model") if text not in page] == []
+    assert [
+        text for text in ("Chess, scored", "Stereotype rate", "it does not judge a model") if text not in page
+    ] == []
     assert '<strong title="best and worst mark in the interval: A, D">' in page
     figures = asked.folder / "results/chess/plots"
     assert {path.name for path in figures.rglob("*.svg")} == {"mark_strips.svg", "mark_table.svg"}

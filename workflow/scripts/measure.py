@@ -37,10 +37,10 @@ measured = measure_cell(
 )
 told = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
-made_of = cell_location(Path(snakemake.output.measures), instances, predictions, cell, *texts)
+location = cell_location(Path(snakemake.output.measures), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
-facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=made_of, **told_too)
+facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **told_too)
 write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

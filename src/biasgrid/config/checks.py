@@ -274,7 +274,7 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 
 
 def spread_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields a spread that, beside the largest strength, would plant probabilities outside of 0..1."""
+    """Yields a spread that, beside the largest strength, would make probabilities outside of 0..1."""
     synthetic = config.synthetic
     if synthetic is not None and synthetic.strengths:
         name, strength = max(synthetic.strengths.items(), key=lambda named: named[1])

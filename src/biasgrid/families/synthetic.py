@@ -1,6 +1,6 @@
 """What bias has in common in all families: what is asked for, how answers are drawn, and what is written.
 
-Each family that can be put in has a module `synthetic` with `plant` and `corpus`, as `SyntheticFamily` says.
+Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`, as `SyntheticFamily` says.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SyntheticBias:
         """
         if not 0 <= self.strength <= self.strength + self.spread <= 1:
             problem = f"strength {self.strength} with spread {self.spread} is not in 0..1"
-            raise ValueError(f"{problem}, so it would plant probabilities outside of 0..1")
+            raise ValueError(f"{problem}, so it would make probabilities outside of 0..1")
 
 
 class SyntheticFamily(Protocol):
@@ -92,7 +92,7 @@ def write_synthetic(
     task are made of the same words whatever others are asked.
 
     Args:
-        family: where `plant` and `corpus` are.
+        family: where `known_effects` and `corpus` are.
         instances: for each task what its models are asked; the known effect is the same in all of them.
         synthetic_biases: the known effect, by strength.
         corpora: the name of the corpus' file for each task.

@@ -165,5 +165,4 @@ def import_words(
     out: Annotated[Path, typer.Option(help="folder for the files of words, within `word_lists` of a config")],
 ) -> list[str]:
     """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
-
     return import_package(package, out)

@@ -109,22 +109,19 @@ def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
     }
 
 
-def significant_findings(
-    counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]], verb: str = "discovers"
-) -> Iterator[str]:
+def significant_findings(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yields how many of what was tested were significant, and the strongest of these.
 
     Args:
         counts: from `significant_tests`.
         strongest: of each sort, from `strongest_significant`.
-        verb: what the model does with them.
     """
     for (of_groups, name), best in zip(TESTED_TYPES, strongest, strict=True):
         rows = counts.filter(pl.col("n") > 0, pl.col("bias_type").is_not_null() == of_groups)
         if len(rows):
             found, tested = int(rows["value"].sum()), int(rows["n"].sum())
             plural = name.replace(" ", "s ", 1) if " " in name else f"{name}s"
-            yield f"{verb} {found:,} of {tested:,} {name if tested == 1 else plural}"
+            yield f"has {found:,} significant {name if found == 1 else plural} of {tested:,} tested"
             if best:
                 yield f"{STRONGEST_LABEL}: {association_text(best)}"
 
@@ -136,7 +133,7 @@ def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
         counts: from `significant_tests`.
     """
     yield "is a control, whose answers are drawn at random"
-    yield from significant_findings(counts, [{} for _ in TESTED_TYPES], "shows")
+    yield from significant_findings(counts, [{} for _ in TESTED_TYPES])
 
 
 def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:

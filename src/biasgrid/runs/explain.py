@@ -71,10 +71,10 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     path = cell_measures(results, model, dataset)
     measures = read_table(path, MEASURES)
     facts = read_provenance(path)
-    made_of = facts.get("cell")
-    if made_of is None:
+    location = facts.get("cell")
+    if location is None:
         raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
-    family, options = made_of["family"], made_of["options"]
+    family, options = location["family"], location["options"]
     reference = stage(family, "evidence")
     if not exists(reference) or not hasattr(load(reference), "concerned"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
@@ -83,16 +83,16 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
         about = as_in_table(measures, about)
     check_explained(measures, about, evidence.EXPLAINED, dataset)
     measure, chosen = evidence.number(about, options)
-    instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
+    instances, predictions = results / location["instances"], [results / each for each in location["predictions"]]
     answered = cell_provenance(instances, predictions)
     check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
     prompts = evidence.concerned(tables[0], about).collect()
     responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
     scorers = {}
-    if made_of.get("texts"):
-        files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in made_of["scorers"].items()}
-        scorers = read_scorers(files, results / made_of["texts"])
+    if location.get("texts"):
+        files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in location["scorers"].items()}
+        scorers = read_scorers(files, results / location["texts"])
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in evidence.EXPLAINED}
     recomputed = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)

@@ -169,8 +169,8 @@ def test_errors_stand_beside_the_intensity(measures: pl.DataFrame) -> None:
     data = errors.figure(measures, GRID).data.filter(label="BERT large", dataset="Faiths")
     assert dict(data.select("measure", "value").rows()) == {
         "bias intensity μ": 0.2,
-        "positional error δ": 0.3,
-        "attributive error ε": 0.4,
+        "positional dependence δ": 0.3,
+        "attribute independence ε": 0.4,
     }
 
 

@@ -14,7 +14,7 @@ ITEM_DESIGN = ("item",)
 ABOUT_PROBES = (
     "A model answers prompts about people, and an evaluator looks for one thing in each answer. Answers in which it "
     "finds nothing do not count: if there are many, read them. A mark says how far a number is from what the "
-    "probe's author considers fair; it is no verdict on a model."
+    "probe's author considers fair; it does not judge a model."
 )
 """What a reader is told of probes."""
 METRIC_MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {

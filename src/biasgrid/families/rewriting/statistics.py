@@ -243,7 +243,7 @@ def distance_statistics(
             pl.col("other").is_null(), pl.col("group").is_in([row["group"], row["other"]]), score=score
         )
         null_mean, p = permutation_nulls(chosen.drop_nulls("value"), row["group"], settings)
-        found.append(row | {"null_mean": null_mean, "p": p, "method": f"dealing ({settings.permutations})"})
+        found.append(row | {"null_mean": null_mean, "p": p, "method": f"permutation ({settings.permutations})"})
     if not found:
         return pl.DataFrame()
     table = pl.DataFrame(found, infer_schema_length=None)

@@ -61,9 +61,9 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     The statements of the same classes, right or wrong, are drawn together.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per statement: what is read, and each answer behind a tab.

@@ -56,7 +56,7 @@ SWAP_GROUP_MEASURES = {
         design=SWAP_GROUP_DESIGN,
     ),
     "delta": Measure(
-        title="positional error",
+        title="positional dependence",
         symbol="δ",
         meaning="how much scores change with the order of the subjects",
         is_not="part of mu, where it cancels",
@@ -66,7 +66,7 @@ SWAP_GROUP_MEASURES = {
         design=SWAP_GROUP_DESIGN,
     ),
     "epsilon": Measure(
-        title="attributive error",
+        title="attribute independence",
         symbol="ε",
         meaning="how little scores follow the negation",
         is_not="part of mu, where it cancels",

@@ -84,7 +84,7 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     Args:
         instances: what models of the task are asked.
         task: question-answering, fill-mask or text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
     """
     drawn = draw_answers(instances, bias)
     if task == "question-answering":

@@ -89,7 +89,7 @@ def of_main_score(
 
 def permutation_rows(score: str, dealing: GroupPermutation, threshold: float) -> Iterator[dict[str, Any]]:
     """Yields measure, options, value, noise floor and p of what dealing found."""
-    method = f"dealing ({'exact' if dealing.exact else dealing.tried})"
+    method = f"permutation ({'exact' if dealing.exact else dealing.tried})"
     for name, found in dealing.found.items():
         kind, _, where = name.partition(" ")
         if kind == "fails":

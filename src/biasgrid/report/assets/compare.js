@@ -44,7 +44,7 @@ function measured(names) {
 }
 
 const found = (row) => row.q !== null && real(row.q) <= DOUBT;
-const verdict = { title: "Told apart", value: (row) => (row.q === null ? null : found(row) ? "yes" : "no") };
+const significant = { title: "Significant", value: (row) => (row.q === null ? null : found(row) ? "yes" : "no") };
 
 // What the differences are over, whose variance makes intervals and q.
 function over(rows) {
@@ -69,7 +69,7 @@ function wholes(dataset, rows, names, ranks) {
   if (!rows.length) return h("p", {}, "What differs between these models was not tested.");
   const columns = [
     { title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) }, { title: "Options", value: (row) => row.options || null },
-    { title: "Bias type", value: (row) => row.bias_type }, ...measured(names), verdict, ...ranks.map((told, place) => ({ title: `Rank of ${names[place]}`, whole: true, value: told })),
+    { title: "Bias type", value: (row) => row.bias_type }, ...measured(names), significant, ...ranks.map((told, place) => ({ title: `Rank of ${names[place]}`, whole: true, value: told })),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const about = rows.some((row) => ranks[0](row) !== null) ? [rankNote(), " ", link(address("dataset", dataset.name), "All ranks"), "."] : null;
   return h("section", {}, h("h3", {}, "Whole cells"), h("p", { class: "soft" }, about), table("Whole cells", columns, rows, { headed: true, file: "compared" }));
@@ -105,7 +105,7 @@ async function differences(dataset, rows, one, other, names) {
   const [first, second, ...rest] = measured(names);
   const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) },
     ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
-    { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, verdict];
+    { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, significant];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
   return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are distinguishable."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));
 }

@@ -49,7 +49,7 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
 
     Returns:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
-        what is no discovery) and `found` (whether it is one); strongest pair of each model first.
+        what is not significant) and `found` (whether it is one); strongest pair of each model first.
     """
     gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).filter(pl.col("value") > 0)
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)

@@ -25,8 +25,8 @@ from biasgrid.report.figures.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasg
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "Positional error δ (how much an answer's probability depends on which subject is named first) and attributive "
-    "error ε (how much it fails to follow the negation) beside bias intensity μ. Lines are intervals over other "
+    "Positional dependence δ (how much an answer's probability depends on which subject is named first) and attribute "
+    "independence ε (how much it fails to follow the negation) beside bias intensity μ. Lines are intervals over other "
     "templates; μ has none, as it is never below 0: the grey stroke is its noise floor, what noise alone would give. "
     f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
 )
@@ -36,7 +36,7 @@ ERROR_PANEL = 2.0
 """Width of a panel in inches."""
 ERROR_ROW = 0.36
 """Height of a model in inches."""
-MEASURE_NAMES = {"mu": "bias intensity μ", "delta": "positional error δ", "epsilon": "attributive error ε"}
+MEASURE_NAMES = {"mu": "bias intensity μ", "delta": "positional dependence δ", "epsilon": "attribute independence ε"}
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:

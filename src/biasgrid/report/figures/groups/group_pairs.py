@@ -17,7 +17,7 @@ from biasgrid.tables.files import means_by
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
     "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
-    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, "
+    "the grey stroke is the noise floor, how far apart groups would be if their terms were assigned to them at random, "
     "mean over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their "
     "means over models."
 )
@@ -60,7 +60,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     order = values_in_order(means_by(rows, ["name"]).sort("value", "name", descending=[True, False]), "name")
     words = {
         "title": heading,
-        "subtitle": "dot: distance of two groups; grey: of groups whose terms are dealt at random (noise floor)",
+        "subtitle": "dot: distance of two groups; grey: of groups whose terms are assigned at random (noise floor)",
         "x": f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean over cases",
     }
     return draw_beside_null(rows, context, order, words) + expand_limits(x=0)
