@@ -37,7 +37,7 @@ def with_scores(groups: pl.DataFrame, scores: Array) -> pl.DataFrame:
 
     Args:
         groups: from `design`.
-        scores: shape (groups, 8), S; see `comparisons.scores_in_groups`.
+        scores: shape (groups, 8), S; see `observe.scores_in_groups`.
     """
     columns = compare_scores(scores.reshape(-1, 2, 2, 2))
     return groups.with_columns(**{name: pl.Series(each) for name, each in columns.items()}, scores=pl.Series(scores))

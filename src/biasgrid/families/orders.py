@@ -1,4 +1,6 @@
-"""Orders of what is crossed with what, of which every beginning is balanced: samples are such beginnings.
+"""Balanced orders of what is crossed with what, and the samples that are their beginnings.
+
+Larger samples hold the smaller ones, as every beginning of an order is balanced.
 
 Of the first `n` units every label of a ring has its share of `n`, to within less than one: every subject, template and
 attribute. A ring is gone through over and over, and each time that it is complete all of its labels are even.
@@ -246,7 +248,7 @@ def share_out(sizes: IntArray, units: int) -> IntArray:
 
 
 def serving_order(sizes: Sequence[int], units: int) -> list[int]:
-    """Returns which parts are served, one after another; see `shares`."""
+    """Returns which parts are served, one after another; see `share_out`."""
     whole = sum(sizes)
     waiting = [(1, place) for place, size in enumerate(sizes) if size]
     heapify(waiting)

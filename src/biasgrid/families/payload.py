@@ -1,4 +1,8 @@
-"""What a family may tell the report of a cell, beside the tables that every family has: its module `payload`."""
+"""What the report shows of a cell beside the tables that every family has: what a family's module `payload` returns.
+
+Here are its protocol, and what families have in common: examples with their texts, tables that the page draws as they
+are, those of groups among them, and the words in which two texts differ.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ class CellTables:
     """What is known of a cell.
 
     Attributes:
-        measures: schema `MEASURES` with the columns of `tables.uncertainty.with_uncertainty`.
+        measures: schema `MEASURES` with the columns of `tables.certainty.with_certainty`.
         examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most first (`rank`).
         parts: schema `EVIDENCE_PARTS`: the numbers that have evidence, by template and by partner.
     """
@@ -34,7 +38,7 @@ class CellTables:
 class Payload(Protocol):
     """The functions of the module `payload`, of which a family may leave out any; what they return becomes JSON.
 
-    Numbers may be given by `numbers.scaled`, which makes them small.
+    Numbers may be given by `in_ten_thousandths`, which makes them small.
     """
 
     def dataset_payload(self, cells: Mapping[str, CellTables]) -> dict[str, Any]:
@@ -51,9 +55,9 @@ class Payload(Protocol):
     def evidence(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
 
-        A family that says only a little otherwise than others begins with `examples_of`. A text may be a list of its
+        A family that says only a little otherwise than others begins with `example_payloads`. A text may be a list of its
         parts, of which the second, fourth, ... are marked. A unit has `rows`; its `scores` name the scores of these,
-        or it has `columns` and rows as `tabled.laid_out` makes them.
+        or it has `columns` and rows as `table_layout` makes them.
         """
 
 
@@ -102,7 +106,7 @@ def unit_payload(rows: pl.DataFrame) -> dict[str, Any]:
     """Gathers what is shown of a swap group, case or prompt.
 
     Returns:
-        What `head_of` returns, and `rows`: of each instance its texts and scores, those of the group with the highest
+        What `unit_head` returns, and `rows`: of each instance its texts and scores, those of the group with the highest
         mean first.
     """
     means = rows.group_by("group").agg(mean=pl.col("score").mean())
@@ -129,7 +133,7 @@ def example_payloads(
 
     Returns:
         Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
-        `explain` (see `named`) and `units`.
+        `explain` (see `explain_options`) and `units`.
     """
     parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
     return [example_payload(part, explained, unit) for part in parts]
@@ -190,7 +194,7 @@ def page_table(
 
 
 def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
-    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see `tabled`."""
+    """Returns rows as the page draws them: `columns` (title and kind) and `rows`; see `page_table`."""
     values = {heading: column_values(rows, kind, name) for heading, (kind, name) in columns.items()}
     kept = [heading for heading, column in values.items() if any(value is not None for value in column)]
     return {
@@ -242,7 +246,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns tables of groups, of pairs of groups, of templates and of failure rates.
 
     Args:
-        measures: of a `CellTables`.
+        measures: of `CellTables`.
     """
     score = main_score_options(measures)
     if score is None:

@@ -1,4 +1,7 @@
-"""Answers in which a model declines to answer: known by how they ended, or by words."""
+"""What texts of models are: refusals, known by how they ended or by words, and their sentiment.
+
+The sentiment is that of VADER (Hutto and Gilbert, ICWSM 2014), which looks words up in a list.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ REFUSAL = (
     r"|as an? (?:ai|artificial|language model)|i'm sorry|i am sorry|i apologi[sz]e|(?:not|in)\s?appropriate)\b"
 )
 REFUSAL_STATUSES = ("refused", "filtered")
-"""How refused answers end, where a server tells."""
+"""How refused answers end, where a server reports it."""
 
 
 def plain_apostrophes(response: pl.Expr) -> pl.Expr:
@@ -22,13 +25,13 @@ def is_refusal(status: pl.Expr, response: pl.Expr) -> pl.Expr:
 
     Args:
         status: how its answers ended.
-        response: the answers, from `plain`.
+        response: the answers, from `plain_apostrophes`.
     """
     return status.is_in(REFUSAL_STATUSES) | response.str.contains(REFUSAL)
 
 
 VADER_SCORES = ("neg", "neu", "pos", "compound")
-"""What it says of a text: the shares of negative, neutral and positive words, and all together from -1 to 1."""
+"""What VADER says of a text: the shares of negative, neutral and positive words, and all together from -1 to 1."""
 
 
 def sentiment_of(texts: pl.Series) -> pl.DataFrame:
@@ -38,7 +41,7 @@ def sentiment_of(texts: pl.Series) -> pl.DataFrame:
         texts: texts without nulls.
 
     Returns:
-        A row for each text: columns `PARTS`, Float64.
+        A row for each text: columns `VADER_SCORES`, Float64.
     """
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # slow to load, and needed here alone
 

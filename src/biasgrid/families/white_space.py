@@ -1,4 +1,4 @@
-"""White space that tokenizers and readers of results see otherwise than authors of word lists do."""
+"""White space that tokenizers and readers of results do not see as authors of word lists do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPACING = "words, one space between two and none around them"
 def wide_space(text: str) -> str | None:
     """Returns the words around the first white space that is not one space, None where all words are one space apart.
 
-    Tokenizers tell one space from two, and UnQover's own expansion fails at two.
+    To tokenizers two spaces are not one, and UnQover's own expansion fails at two.
     """
     found = WIDE_SPACE.search(text)
     if found is None:
@@ -24,7 +24,7 @@ def wide_space(text: str) -> str | None:
 
 
 def spacing_problem(name: str) -> str | None:
-    """Words what is wrong with the white space of a name or term, None where it is `SPACING`."""
+    """Describes what is wrong with the white space of a name or term, None where it is `SPACING`."""
     if not name.strip():
         return "is blank"
     if name != name.strip():

@@ -167,7 +167,7 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def family_of(dataset: ReportDataset) -> ModuleType | None:
-    """Returns the module `payload` of a dataset's family (see `families.shown.Payload`), None where it has none."""
+    """Returns the module `payload` of a dataset's family (see `families.payload.Payload`), None where it has none."""
     reference = stage(dataset.reference, "payload") if dataset.reference else ""
     return load(reference) if reference and exists(reference) else None
 

@@ -97,7 +97,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         options: see `measure.measure`.
 
     Returns:
-        By instance `READ`, what `answers.said` returns, and `is_right`, null where there is no answer.
+        By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no answer.
     """
     answers = predictions.select("instance").hstack(read_answers(predictions))
     rows = instances.select(READ).sort("instance").join(answers, on="instance", maintain_order="left")

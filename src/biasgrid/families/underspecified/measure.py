@@ -110,7 +110,7 @@ CANDIDATE_COLUMNS = ("candidate1", "candidate2")
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    """Yields what tells whether a cell was measured at all; see `declared.SWAP_GROUP_FLAGS`."""
     observations = answered_groups(cell.observations)
     yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
@@ -199,7 +199,7 @@ ASSOCIATION_KEYS = [
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Compares the subjects of every swap group; see `comparisons.compare_subjects`."""
+    """Compares the subjects of every swap group; see `observe.compare_subjects`."""
     return compare_subjects(instances, predictions, options["scoring"])
 
 
@@ -215,7 +215,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
         observations: from `observe`.
         options: `measures`, the comparisons of subjects as groups, see `groups.tables.measure_groups`, and unless
             there are none `failure_threshold`, at which failure rates are looked at besides; `stereotypes`, if the
-            dataset says whom they name, see `agreement.named_sides`.
+            dataset says whom they name, see `stereotypes.stereotype_sides`.
 
     Returns:
         Columns of the schema `MEASURES`: what is said of subjects and attributes, sorted by measure and keys, and
@@ -286,7 +286,7 @@ def evidence(cell: MeasuredCell) -> Evidence:
 
 @dataclass(frozen=True)
 class ComparisonSides:
-    """Every swap group twice, as `comparisons.directed` has them: once as seen from each subject.
+    """Every swap group twice, as `observe.both_sides` has them: once as seen from each subject.
 
     Attributes:
         names: by key of a part, the names in alphabetical order.

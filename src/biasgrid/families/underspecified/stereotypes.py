@@ -79,7 +79,7 @@ def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str])
     """Says which subject of each swap group is of the group that the stereotype of its attribute names.
 
     Args:
-        observations: from `comparisons.compare_subjects`.
+        observations: from `observe.compare_subjects`.
         stereotypes: the group by attribute: a group of subjects or, where subjects have none, a subject.
 
     Returns:
@@ -100,8 +100,8 @@ def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, s
     """Returns how far a cell agrees with stereotypes, a row of measures: the mean of C as the named ones see it.
 
     Args:
-        observations: from `comparisons.compare_subjects`.
-        stereotypes: see `named_sides`.
+        observations: from `observe.compare_subjects`.
+        stereotypes: see `stereotype_sides`.
     """
     sides, comparison = stereotype_sides(observations, stereotypes), observations["comparison"].to_numpy()
     asked = sides != 0

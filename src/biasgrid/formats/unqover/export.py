@@ -69,7 +69,7 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one of each instance in
             any order.
-        scoring: see `comparisons.scores`; `start` and `end` of a masked language model are both the score.
+        scoring: see `observe.subject_scores`; `start` and `end` of a masked language model are both the score.
 
     Raises:
         TableError: a plain question is not followed by its negation.

@@ -28,7 +28,7 @@ def statistics(
     """Finds how sure the measures of a cell are.
 
     Args:
-        observations: from `comparisons.compare_subjects`.
+        observations: from `observe.compare_subjects`.
         measures: the cell's measures.
         options: see `measure.measure`.
         settings: clusters, level and the like.
@@ -60,8 +60,8 @@ def statistics_of_agreement(
     """Returns rows of `STATISTICS` of the agreement with stereotypes, none where nothing of them was answered.
 
     Args:
-        observations: from `comparisons.compare_subjects`, those that were answered.
-        stereotypes: see `agreement.named_sides`.
+        observations: from `observe.compare_subjects`, those that were answered.
+        stereotypes: see `stereotypes.stereotype_sides`.
         settings: clusters, level and the like.
     """
     sides = stereotype_sides(observations, stereotypes)
@@ -84,7 +84,7 @@ def statistics_by_template(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns rows of `BY_TEMPLATE`: what there is to know of a cell without its predictions.
 
     Args:
-        observations: from `comparisons.compare_subjects`, those that were answered.
+        observations: from `observe.compare_subjects`, those that were answered.
     """
     seen = both_sides(observations).with_columns(
         *(pl.concat([observations[name].cast(pl.Float64)] * 2) for name in MEANS_OF_GROUPS)

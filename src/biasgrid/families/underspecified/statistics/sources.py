@@ -28,7 +28,7 @@ def variances_of(groups: SwapGroups, observations: pl.DataFrame, gamma: ByCluste
 
     Args:
         groups: the swap groups.
-        observations: the same, from `comparisons.compare_subjects`.
+        observations: the same, from `observe.compare_subjects`.
         gamma: the associations by cluster.
     """
     asked = gamma.counts > 0

@@ -50,7 +50,7 @@ class SwapGroups:
         """Looks at the observations of a cell.
 
         Args:
-            observations: from `comparisons.compare_subjects`, those that were answered.
+            observations: from `observe.compare_subjects`, those that were answered.
             clusters: the cluster of each template, by number.
         """
         names, codes = name_codes(observations, "subject1", "subject2")
