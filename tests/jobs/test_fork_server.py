@@ -71,9 +71,9 @@ handler = Handler()
 """
 WRITE = """
 import os, time
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 
-with whole("output") as partial:
+with whole_file("output") as partial:
     print(os.getpid(), flush=True)
     partial.write_text("made")
     time.sleep(3)
