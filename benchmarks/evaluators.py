@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from stopwatch import print_table
 
-from biasgrid.families.probe.evaluators.lookup import found_in
+from biasgrid.families.probe.evaluators import find_in_answers
 from biasgrid.families.probe.files.probe import Probe, load_probe
 
 ANSWERS, WORDS = 20_000, 86
@@ -92,7 +92,7 @@ def probe_of(folder: str, evaluator: str, label: str) -> Probe:
 
 def columns(table: pl.DataFrame, probe: Probe) -> float:
     start = time.process_time()
-    found_in(table, probe, True)
+    find_in_answers(table, probe, True)
     return time.process_time() - start
 
 

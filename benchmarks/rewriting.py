@@ -33,10 +33,10 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.files.groups import read_group_words
-from biasgrid.families.rewriting.formulas.tokens import sentences
-from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
-from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
-from biasgrid.families.rewriting.similarity.measures import SIMILARITIES, cosine_of
+from biasgrid.families.rewriting.formulas.similarity import SIMILARITIES, cosine_similarity
+from biasgrid.families.rewriting.formulas.tokens import sentences_of_text
+from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
+from biasgrid.families.rewriting.rewriter import Rewriter, TextRewriter
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85
@@ -79,21 +79,21 @@ def pairs_of(prompts: int) -> IntArray:
     return places
 
 
-def rewriter(name: str, make: Callable[..., Rewrites]) -> Rewrites:
+def rewriter(name: str, make: Callable[..., TextRewriter]) -> TextRewriter:
     groups, _ = read_group_words(LISTS / name)
     assert groups is not None
     return make(groups)
 
 
 def tokens(text: str) -> list[str]:
-    return [word for sentence in sentences(text) for word in NLTKWordTokenizer().tokenize(sentence)]
+    return [word for sentence in sentences_of_text(text) for word in NLTKWordTokenizer().tokenize(sentence)]
 
 
 def pair_by_pair(name: str, texts: Sequence[str], pairs: IntArray) -> None:
     """Does what a loop over pairs does."""
     scorer, detokenizer = RougeScorer(["rougeL"], use_stemmer=True), MosesDetokenizer(lang="en")
     vader, smooth = SentimentIntensityAnalyzer(), SmoothingFunction().method1
-    rows = original_rewriter(read_group_words(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
+    rows = langfair_rewriter(read_group_words(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
     for one, other in pairs.tolist():
         both = texts[one], texts[other]
         if name == "rouge-l":
@@ -126,9 +126,9 @@ def encode_once(back_end: Any, texts: Sequence[str], pairs: IntArray) -> FloatAr
     """Encodes each text once, in batches of one length, and compares pairs."""
     numbers = pl.int_range(len(texts), dtype=pl.UInt32, eager=True).alias("instance")
     asked = pl.DataFrame({"text": texts}).with_columns(numbers, key=numbers.cast(pl.UInt64))
-    return cosine_of(run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(asked["text"]))(
-        texts, pairs
-    )
+    return cosine_similarity(
+        run_engine(back_end, asked, replace(SETTINGS, token_budget="auto")).with_columns(asked["text"])
+    )(texts, pairs)
 
 
 @torch.inference_mode()

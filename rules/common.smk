@@ -17,17 +17,17 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.jobs.interruption import end_jobs_at_sigterm
 from biasgrid.inference.models.prerequisites import keep_capabilities
-from biasgrid.runs.upgrade import upgrade_notice
+from biasgrid.runs.checks import upgrade_notice
 from biasgrid.training.kept_models import keep_earlier_models
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.base.addresses import report_proxies
-from biasgrid.jobs.interruption import tries
+from biasgrid.jobs.interruption import resource_factor
 from biasgrid.jobs.fork_server import start_fork_server, forget_fork_server
 from biasgrid.inference.models.registry import modules_of_entry
 from biasgrid.base.references import stage
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.layout import remember_configs
+from biasgrid.runs.checks import remember_configs
 from biasgrid.base.addresses import address_digest, public_address
 
 # Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
@@ -241,7 +241,7 @@ def tries_of_job(short_of, wildcards, attempt):
     folder = getattr(workflow.executor_settings, "logdir", None)
     # Within a job, where Snakemake runs once more, nothing is submitted, and there is no such folder.
     logs = Path(folder).glob(f"rule_*/{'_'.join(wildcards)}/*.log") if folder else []
-    return tries(short_of, logs, attempt)
+    return resource_factor(short_of, logs, attempt)
 
 
 # Expressions in a profile know only what Python itself knows.
@@ -261,7 +261,7 @@ onstart:
         print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
-    keep_earlier_models(layout.trained().parent, layout.kept_trained().parent, CHECKPOINT)
+    keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

@@ -42,7 +42,7 @@ def fetched_files(wildcards):
     train = grid.models[wildcards.name].train if wildcards.sort == "models" else None
     if train is None:
         return dict(files=local_files(source_of_record(wildcards)))
-    folder = layout.trained(wildcards.name)
+    folder = layout.trained_model(wildcards.name)
     base = dict(base=layout.record("bases", wildcards.name)) if train.base else {}
     return dict(files=folder / "model.safetensors", training=folder / "training.json", **base)
 

@@ -1,9 +1,9 @@
 # What the rules of plot.smk and report.smk share: figures, and what they say of models and datasets.
 
 from biasgrid.config import texts_of_templates
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of
-from biasgrid.tables.metric import CONTROLS, NO_CONTROLS
+from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, MetricDefinitions
 
 FIGURES = {of: figures for of, figures in figures_of(grid).items() if figures}
 """The references of the figures of each dataset and of the whole grid, by their names."""
@@ -32,7 +32,7 @@ def scorings_of_model(model, datasets):
 
 def headlines_of_grid():
     """For each dataset the options of the row of each measure that stands in the summary."""
-    return {dataset: Declared.of(grid.measures_of(dataset)).headlines for dataset in grid.run.datasets}
+    return {dataset: MetricDefinitions.of(grid.measures_of(dataset)).headlines for dataset in grid.run.datasets}
 
 
 def marks_of_datasets(*datasets):

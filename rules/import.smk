@@ -22,8 +22,8 @@ rule import_predictions:
         # Only to tell whether the dump is of this dataset: other lists change no number.
         subjects=ancient(subject_lists_of_cell),
     output:
-        instances=layout.imported() / "instances.parquet",
-        predictions=layout.imported() / "predictions.parquet",
+        instances=layout.imported_tables() / "instances.parquet",
+        predictions=layout.imported_tables() / "predictions.parquet",
     log:
         layout.log("import_predictions", "{dataset}", "{model}"),
     localrule: True

@@ -31,8 +31,8 @@ rule train:
     input:
         unpack(training_inputs),
     output:
-        checkpoint=[layout.trained() / name for name in CHECKPOINT],
-        training=layout.trained() / "training.json",
+        checkpoint=[layout.trained_model() / name for name in CHECKPOINT],
+        training=layout.trained_model() / "training.json",
     log:
         layout.log("train", "{model}"),
     conda:

@@ -1,16 +1,25 @@
+"""Numbers in words, and tables that fit the width of a terminal."""
+
 import io
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from small_grid import read_grid, write_grid
 
-from biasgrid.cli.tables import estimate_text, number_text, plan_table, status_table, time_text
+from biasgrid.cli.commands.plan import plan_table
+from biasgrid.cli.commands.status import status_table
+from biasgrid.cli.commands.summary import summary_tables
+from biasgrid.cli.tables import column_widths, estimate_text, fit_to_width, number_text, terminal_table, time_text
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
+from biasgrid.runs import plan, status
 from biasgrid.runs.counts import UNKNOWN, Estimate
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import Rate, make_plan
@@ -99,3 +108,138 @@ def test_a_status_has_a_line_per_cell_and_what_failed(layout: Layout, width: int
     text = " ".join(lines)
     assert "predict failed: the tokenizer has no [MASK] token" in text
     assert all(len(line) <= width for line in lines[:11])
+
+
+WIDTHS = [40, 60, 80, 100, 140]
+LONG = "a-model-with-quite-a-long-name-of-its-own"
+MEASURES = ["mu", "eta", "delta", "epsilon"]
+
+
+def lines_of(drawing: RenderableType, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(drawing)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def large_status(folder: Path) -> status.Status:
+    now = status.read_status(read_grid(write_grid(folder)))
+    large: dict[str, Any] = {
+        "state": "incomplete",
+        "instances": Estimate(88_888_888, "at most"),
+        "rows": 77_777_777,
+        "rows_per_second": 123_456.0,
+        "seconds_left": Estimate(8.6e7),
+    }
+    cells = [replace(cell, model=LONG, **large) for cell in now.cells]
+    return replace(now, cells=cells, totals=status.status_totals(cells))
+
+
+def large_plan(folder: Path) -> plan.Plan:
+    config = read_grid(write_grid(folder))
+    planned = plan.make_plan(config, load_word_lists(config), plan.Rate(rows_per_second=0.001))
+    large: dict[str, Any] = {
+        "instances": Estimate(88_888_888, "at most"),
+        "tokens": Estimate(3.21e12, "about"),
+        "flop": Estimate(9.87e20, "about"),
+        "predictions_bytes": Estimate(6.54e11, "about"),
+        "seconds": Estimate(8.6e7, "about"),
+        "shards_done": 1023,
+        "shards": 1024,
+    }
+    cells = [replace(cell, model=LONG, **large) for cell in planned.cells]
+    return replace(planned, cells=cells, totals=plan.totals_of(cells))
+
+
+def summary_rows() -> list[dict[str, Any]]:
+    cell = {
+        "dataset": "country-and-religion",
+        "model": LONG,
+        "bias_type": "nationality",
+        "scoring": "unqover",
+        "mark": None,
+    }
+    silent = dict.fromkeys(("low", "high", "null_mean", "clusters"))
+    measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
+    return [cell | silent | row for row in measured]
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_none(width: int) -> None:
+    mu, eta, delta, found = summary_rows()
+    rows = [
+        mu | {"value": 0.25, "null_mean": 0.125, "clusters": 7},
+        eta | {"measure": "strength", "value": 0.2, "low": 0.1, "high": 0.3},
+        found | {"measure": "significant_tests", "value": 3.0, "n": 550},
+        delta | {"value": None},
+    ]
+    lines = lines_of(summary_tables(rows, width, level=0.9), width)
+    assert all(cell_len(line) <= width for line in lines)
+    told = " ".join(" ".join(lines).split())
+    assert "0.250" in told
+    assert ">0.125" in told
+    assert "noise alone would give c" in told
+    if width >= 80:
+        assert "0.100..0.300" in told
+        assert "90 % interval over clusters" in told
+    if width >= 140:
+        assert "0.250 0.200 3 - 7" in told
+        assert ">0.125 0.100..0.300 of 550 -" in told
+
+
+def draw(what: str, folder: Path, width: int) -> list[str]:
+    if what == "status":
+        return lines_of(status_table(large_status(folder), width), width)
+    if what == "plan":
+        return lines_of(plan_table(large_plan(folder), plan.Rate(rows_per_second=0.001), width), width)
+    return lines_of(summary_tables(summary_rows(), width), width)
+
+
+NUMBERS = {
+    "status": {"state": "incomplete", "rows": "78 M", "of": "<= 89 M", "rows/s": "123 k", "left": "995 d 9 h"},
+    "plan": {
+        "instances": "<= 89 M", "tokens": "~3.2 T", "FLOP": "~987 E", "size": "~654 GB", "time": "~995 d 9 h",
+        "done": "1023/1024",
+    },
+    "summary": dict.fromkeys(MEASURES, "-0.123") | {"n": "12,345,678"},
+}  # fmt: skip
+ALWAYS = {"status": ["state", "rows"], "plan": ["instances", "time"], "summary": ["mu"]}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("what", NUMBERS)
+def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int, tmp_path: Path) -> None:
+    lines = draw(what, tmp_path, width)
+    rows = [line for line in lines if "a-model" in line]
+    # What is said below the table may be wrapped; an empty line ends it.
+    _, _, told = "\n".join(lines).partition(f"not shown in {width} characters: ")
+    left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
+    shown = {title: number for title, number in NUMBERS[what].items() if title not in map(str.strip, left_out)}
+    assert {*ALWAYS[what]} <= {*shown}
+    for row in rows:
+        assert cell_len(row) <= width
+        rest = row.partition("a-model")[2]
+        for number in shown.values():
+            assert f" {number}" in rest
+            rest = rest.replace(f" {number}", "", 1)
+        assert not any(letter.isdigit() for letter in rest)
+    assert rows
+    assert (width == 140) <= (not told)
+
+
+def test_what_matters_least_goes_first() -> None:
+    table = terminal_table(["cell"], ["rows", "of", "left"], 80)
+    table.add_row("a-name-of-20-letters", "11111", "22222", "33333")
+    drawn = {width: lines_of(fit_to_width(table, ["left", "of"], width), width) for width in (38, 30, 29, 23, 10)}
+    assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
+    assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
+    assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
+    assert drawn[29][2:] == ["", "not shown in 29 characters: ", "left"]
+    assert drawn[23][1].split() == ["a-name-of-20-let…", "11111"]
+    assert "11111" in drawn[10][1]
+
+
+def test_the_widest_names_are_cut_first() -> None:
+    assert column_widths([20, 5], 100) == [20, 5]
+    assert column_widths([20, 5], 15) == [10, 5]
+    assert column_widths([20, 20], 15) == [7, 8]
+    assert column_widths([9], -3) == [1]

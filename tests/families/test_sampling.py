@@ -17,7 +17,7 @@ from small_tables import whole
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.families.counterfactual.expand import chosen_cases
+from biasgrid.families.counterfactual.expand import cases_of_sample
 from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import Sample
@@ -114,7 +114,7 @@ def test_cases_are_balanced_over_templates_and_fillings(counts: list[int], units
         for number, each in enumerate(tokens)
     ]
     pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
-    smaller, larger = (chosen_cases(pack, Sample(units=size, seed=seed)) for size in (units, units + 3))
+    smaller, larger = (cases_of_sample(pack, Sample(units=size, seed=seed)) for size in (units, units + 3))
     assert smaller.sum() == min(units, pack.cases)
     assert not (smaller & ~larger).any()
     of_each = [smaller[block.first_case : block.first_case + block.cases] for block in pack.blocks]
@@ -197,7 +197,7 @@ def expanded(config: Config, dataset: str) -> pl.DataFrame:
     family = config.reference_of_family(dataset)
     lists = load_word_lists(config)[key]
     instances = whole(load(stage(family, "expand")).expand(lists))
-    assert load(stage(family, "reading")).asked(lists).instances == len(instances)
+    assert load(stage(family, "reading")).planned_instances(lists).instances == len(instances)
     return instances
 
 

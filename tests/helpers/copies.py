@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from biasgrid.jobs.fork_server import start_fork_server
-from biasgrid.jobs.start import FORK_SERVER_ADDRESS, ending_of
+from biasgrid.jobs.start import FORK_SERVER_ADDRESS, run_in_copy
 
 SCRIPT = Path(__file__).with_name("run_snakemake.py")
 NEEDS = ("snakemake.cli", "snakemake.report.html_reporter", "jinja2", "jsonschema", "nbformat", "requests", "pydantic")
@@ -64,6 +64,6 @@ def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[
     ):
         starter.settimeout(PATIENCE)
         starter.connect(address)
-        ending = ending_of(starter, job, [nothing.fileno(), output.fileno(), output.fileno()])
+        ending = run_in_copy(starter, job, [nothing.fileno(), output.fileno(), output.fileno()])
         output.seek(0)
         return output.read(), ending

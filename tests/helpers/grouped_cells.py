@@ -11,7 +11,7 @@ from biasgrid.families.cell import CellResults, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
-from biasgrid.families.counterfactual.pack import ANSWERS, SORTS
+from biasgrid.families.counterfactual.pack import OUTPUT_TYPES, TASK_ANSWERS
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table, write_table
@@ -24,7 +24,7 @@ ALL = {"measures": None, "failure_threshold": 0.1, "labels": ["no", "yes"], "top
 
 def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> CellResults:
     """Writes a cell's files, measures it, and checks its tables."""
-    kind = ANSWERS[task]
+    kind = TASK_ANSWERS[task]
     columns = {name: [row[name] for row in said] for name in said[0]}
     predictions = predictions_of(kind, cases.head(len(said)), **columns)
     write_instances(cases, folder / "instances.parquet", KEYS)
@@ -34,9 +34,9 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> CellResults:
     """Measures a cell of the family, without judging it."""
-    names = [*measures_of_groups(SORTS[options["task"]], 0.1, ()), *flags_of_cases(options["task"], 2)]
+    names = [*measures_of_groups(OUTPUT_TYPES[options["task"]], 0.1, ()), *flags_of_cases(options["task"], 2)]
     declared = MetricDefinitions(names, {}, {})
-    kind, family = ANSWERS[options["task"]], "biasgrid.families.counterfactual"
+    kind, family = TASK_ANSWERS[options["task"]], "biasgrid.families.counterfactual"
     return measure_cell(family, instances, predictions, kind, options, declared, "model", "dataset")
 
 

@@ -23,7 +23,7 @@ OF_ANSWERS = WEIGHTS["question-answering"]
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package, to be edited."""
     copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(digests, "PACKAGE", Path(copy))
+    monkeypatch.setattr(digests, "PACKAGE_FOLDER", Path(copy))
     return Path(copy)
 
 

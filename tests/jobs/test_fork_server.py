@@ -27,9 +27,9 @@ from biasgrid.jobs.start import (
 
 SNAKEMAKE = """
 import os, sys, time
-from biasgrid.jobs.fork_server import begin_starter
+from biasgrid.jobs.fork_server import start_fork_server
 
-begin_starter()
+start_fork_server()
 print(os.environ["BIASGRID_STARTER"], flush=True)
 sys.stdin.read()
 """
@@ -225,7 +225,7 @@ def test_a_copy_that_ends_well_takes_nothing_apart_that_the_starter_imported(
 def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ):
-    script = start("from biasgrid.jobs.interruption import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n" + WAIT)
+    script = start("from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n" + WAIT)
     first_line(script)
     script.terminate()
     script.communicate(timeout=60)
@@ -263,7 +263,7 @@ def test_a_copy_ends_with_a_starter_that_is_killed_and_puts_nothing_in_place(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, handles: bool
 ):
     """Its script has told by then that the job failed."""
-    interrupted = "from biasgrid.jobs.interruption import interrupted_by_sigterm\n\ninterrupted_by_sigterm()\n"
+    interrupted = "from biasgrid.jobs.interruption import interrupt_at_sigterm\n\ninterrupt_at_sigterm()\n"
     script = start((interrupted if handles else "") + WRITE)
     pid = first_line(script)
     psutil.Process(psutil.Process(pid).ppid()).kill()

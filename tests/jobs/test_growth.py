@@ -11,7 +11,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families import FAMILIES
 from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
-from biasgrid.report.figures import figures
+from biasgrid.report.figures.registry import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
 STAGES = {"expand": "expand", "measure": "measure", "synthetic": "synthetic"}
@@ -28,7 +28,7 @@ EVERY_FAMILY = [
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package, to be added to."""
     copy = shutil.copytree(digests.PACKAGE_FOLDER, tmp_path / "biasgrid", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(digests, "PACKAGE", Path(copy))
+    monkeypatch.setattr(digests, "PACKAGE_FOLDER", Path(copy))
     yield Path(copy)
     digests.read_code.cache_clear()
 

@@ -1,10 +1,15 @@
 """What SIGTERM does to jobs; tests/workflow/test_sigterm.py sends it to a whole run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+import pytest
+
+from biasgrid.base.faults import out_of_memory
+from biasgrid.jobs.interruption import LONGEST_LOG, resource_factor
 
 SNAKEMAKE = """
 import subprocess, sys
@@ -29,9 +34,9 @@ time.sleep(600)
 """
 CAREFUL = """
 import time
-from biasgrid.jobs.interruption import interrupted_by_sigterm
+from biasgrid.jobs.interruption import interrupt_at_sigterm
 
-interrupted_by_sigterm()
+interrupt_at_sigterm()
 try:
     print(flush=True)
     time.sleep(600)
@@ -62,3 +67,66 @@ def test_a_job_cleans_up_before_it_ends(tmp_path: Path) -> None:
 
 def test_a_job_that_does_not_end_is_killed(tmp_path: Path) -> None:
     assert end_snakemake(tmp_path, STUBBORN) == "interrupted\n"
+
+
+TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"
+WATCHED = """\
+slurmstepd-n1: error: StepId=2.0 exceeded memory limit (638078976 > 209715200), being killed
+slurmstepd-n1: error: Exceeded job memory limit
+slurmstepd-n1: error: *** STEP 2.0 ON n1 CANCELLED AT 2026-11-22T14:32:22 ***
+"""
+GROUPS = (
+    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0. Some of your processes may have been killed by "
+    "the cgroup out-of-memory handler.\n"
+)
+LATER_GROUPS = "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0. Some step tasks have been OOM Killed.\n"
+CANCELLED = "slurmstepd-n1: error: *** JOB 4 ON n1 CANCELLED AT 2026-11-22T14:21:59 ***\n"
+PREEMPTED = "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T14:21:59 DUE TO PREEMPTION ***\n"
+OTHER = "the tokenizer has no [MASK] token\nsrun: error: n1: task 0: Exited with exit code 1\n"
+GPU = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+
+
+def write(folder: Path, *logs: str) -> list[Path]:
+    """Writes logs of attempts, the first one first."""
+    paths = []
+    for number, text in enumerate(logs):
+        path = folder / f"{9 + number}.log"
+        path.write_text(text)
+        os.utime(path, (number, number))
+        paths.append(path)
+    return paths[::-1]
+
+
+@pytest.mark.parametrize(
+    ("log", "memory", "time"),
+    [
+        (TIME, 1, 2),
+        (WATCHED, 2, 1),
+        (GROUPS, 2, 1),
+        (LATER_GROUPS, 2, 1),
+        ("MemoryError\n", 2, 1),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8.00 TiB\n", 2, 1),
+        (f"{out_of_memory(MemoryError())}\n", 2, 1),
+        (f"{out_of_memory(MemoryError('Unable to allocate 8.00 TiB'))}\n", 2, 1),
+        (f"{out_of_memory(RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB'))}\n", 1, 1),
+        (CANCELLED, 1, 1),
+        (PREEMPTED, 1, 1),
+        (OTHER, 1, 1),
+        (GPU, 1, 1),
+        (GROUPS + "x" * LONGEST_LOG, 1, 1),
+        ("x" * LONGEST_LOG + TIME, 1, 2),
+    ],
+)
+def test_what_was_short_is_read_from_the_end_of_the_log(tmp_path: Path, log: str, memory: int, time: int) -> None:
+    logs = write(tmp_path, log)
+    assert (resource_factor("memory", logs, 2), resource_factor("time", logs, 2)) == (memory, time)
+
+
+def test_each_attempt_counts_and_earlier_runs_do_not(tmp_path: Path) -> None:
+    logs = write(tmp_path, WATCHED, TIME, WATCHED, OTHER, WATCHED)
+    assert [resource_factor("memory", logs, attempt) for attempt in (1, 2, 3, 4)] == [1, 2, 2, 3]
+    assert [resource_factor("time", logs, attempt) for attempt in (1, 4, 5)] == [1, 1, 2]
+
+
+def test_an_attempt_without_a_log_was_short_of_nothing() -> None:
+    assert resource_factor("memory", [], 3) == 1

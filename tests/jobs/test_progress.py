@@ -1,5 +1,8 @@
 """How a job says that it is at work."""
 
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -25,3 +28,50 @@ def test_a_job_that_makes_no_rows_yet_still_says_that_it_is_at_work(
     ended = file.read_bytes()
     time.sleep(0.5)
     assert file.read_bytes() == ended
+
+
+HANGS = """
+import logging, time
+from biasgrid.jobs.progress import Watchdog
+logging.basicConfig(filename={log!r})
+def hang_here():
+    time.sleep(600)
+with Watchdog("bert", 0.2):
+    hang_here()
+"""
+
+
+def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
+    log = tmp_path / "log"
+    process = subprocess.run(
+        [sys.executable, "-c", HANGS.format(log=str(log))], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert process.returncode == 1
+    assert "bert: no progress for 0.00333 minutes, so the job ends itself; what it has finished" in process.stderr
+    assert "hang_here" in log.read_text()
+
+
+FED = """
+import time
+from biasgrid.jobs.progress import Watchdog
+with Watchdog("bert", 1) as watchdog:
+    for _ in range(12):
+        time.sleep(0.1)
+        watchdog.feed()
+assert not watchdog.thread.is_alive()
+"""
+
+
+def test_a_process_that_is_fed_goes_on():
+    process = subprocess.run([sys.executable, "-c", FED], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_a_process_that_was_suspended_is_not_taken_for_one_that_hangs():
+    process = subprocess.Popen([sys.executable, "-c", FED], stderr=subprocess.PIPE, text=True)
+    time.sleep(0.8)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGCONT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")

@@ -15,9 +15,9 @@ from small_measures import measures_of, table_of
 
 from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, ALL_MEASURES
 from biasgrid.groups.declared import measures_of_groups
-from biasgrid.report.figures import GRID
 from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
+from biasgrid.report.figures.registry import GRID
 from biasgrid.report.page import number_format
 from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, published_rows, read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun

@@ -13,7 +13,7 @@ from small_rewriting import SAID, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import CellTables
-from biasgrid.families.rewriting.declared import FLAGS, MEASURES, WORDS
+from biasgrid.families.rewriting.declared import FLAGS, REWRITING_MEASURES, WORD_MEASURES
 from biasgrid.families.rewriting.measure import evidence, measure, observe
 from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
@@ -32,7 +32,7 @@ RUN = ReportRun(
     models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
     datasets=[
         ReportDataset(
-            "letters", "Letters", (), {**MEASURES, **WORDS, **FLAGS}, {"prompts": 12},
+            "letters", "Letters", (), {**REWRITING_MEASURES, **WORD_MEASURES, **FLAGS}, {"prompts": 12},
             family="rewriting", reference="biasgrid.families.rewriting",
         )
     ],
@@ -90,11 +90,11 @@ def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) ->
     rows = [dict(zip(titles, row, strict=True)) for row in pairs["rows"]]
     (alike,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("rouge-l", "female", "male")]
     similarity = (1 + 2 * 4 / (6 + 5)) / 2
-    numbers = {"Similarity": similarity, "Noise floor": 1, "Beyond noise": 1 - similarity}
+    numbers = {"Similarity": similarity, "Noise floor": 1, "Corrected for noise": 1 - similarity}
     assert {name: alike[name] for name in numbers} == {name: round(10_000 * value) for name, value in numbers.items()}
     # Where a group is refused, the noise floor is that of the other prompt.
     (rest,) = [row for row in rows if (row["By"], row["Group"], row["Compared with"]) == ("bleu", "male", "non-binary")]
-    assert (rest["Similarity"], rest["Beyond noise"]) == (rest["Noise floor"], 0)
+    assert (rest["Similarity"], rest["Corrected for noise"]) == (rest["Noise floor"], 0)
     ends = shown["How answers end"]
     refused = [title for title, _ in ends["columns"]].index("Refused")
     assert {row[0]: row[refused] for row in ends["rows"]} == {"female": 0, "male": 0, "non-binary": 5000}

@@ -1,8 +1,12 @@
 from pathlib import Path
 
+import pytest
+from project import ROOT
 from small_grid import read_grid, write_grid
 
-from biasgrid.runs.layout import Layout
+from biasgrid.config import Config, load_config
+from biasgrid.report.figures.registry import GRID
+from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE, Layout, datasets_of_figure, figures_of
 
 
 def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> None:
@@ -13,3 +17,20 @@ def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> Non
     assert second.progress == Path("out/.answers/people/one/2-of-2.json")
     assert second.log == Path("out/logs/predict/people/one/2-of-2.log")
     assert layout.instances_of_cell("people", "one") == Path("out/instances/people/qa.parquet")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Config:
+    return load_config(ROOT / "config/demo.yaml")
+
+
+def test_figures_of_the_grid_are_about_the_datasets_of_their_families(demo: Config) -> None:
+    underspecified = ["gender", "nationality", "ethnicity", "religion", "placebo"]
+    assert sorted(datasets_of_figure(demo, "intensity_mu")) == sorted(underspecified)
+    assert datasets_of_figure(demo, "mark_table") == ["choices"]
+
+
+@pytest.mark.parametrize("figure", [SYNTHETIC_FIGURE, CONTROLS_FIGURE])
+def test_what_no_family_has_by_itself_is_about_all_datasets(demo: Config, figure: str) -> None:
+    assert figure in figures_of(demo)[GRID]
+    assert datasets_of_figure(demo, figure) == demo.run.datasets

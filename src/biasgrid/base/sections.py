@@ -67,10 +67,10 @@ class Section(BaseModel):
         return {key: value if key in keys else keys for key, value in named.items()}
 
 
-SectionKind = TypeVar("SectionKind", bound=Section)
+Kind = TypeVar("Kind", bound=Section)
 
 
-def named_section(key: str, kinds: Mapping[str, type[SectionKind]], value: Any) -> SectionKind:
+def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind:
     """Checks a section by what the value of one of its keys says that it is.
 
     Args:

@@ -1,4 +1,4 @@
-"""How commands tell what they have found, and what is wrong."""
+"""How commands print results and errors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from biasgrid.base.faults import UserError, out_of_memory
 from biasgrid.base.names import visible_text
 from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
+
+BAD_INPUT = 2
+"""The exit code where what was given is wrong."""
 
 
 class PlainConsole(Console):
@@ -72,7 +75,7 @@ def report_errors(code: int = 1) -> Iterator[None]:
 
 
 def message_of(error: Exception) -> str:
-    """Words an error for users."""
+    """Returns the message of an error for users."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; expected a file or folder that can be used"
     return str(out_of_memory(error) or error)

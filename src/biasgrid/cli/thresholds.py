@@ -1,4 +1,4 @@
-"""Says whether a model may pass: numbers of a summary beside the largest that are let pass."""
+"""Checks numbers of a summary against thresholds: whether a model may pass."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ThresholdResult = Literal["within", "above", "not measurable"]
 PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
 COUNTS = ("significant_tests", CONTROL)
-"""What is counted and has no interval: the tests behind it say how sure it is."""
+"""Counts, which have no interval: they are results of tests."""
 
 
 class Threshold(NamedTuple):
-    """The largest value that is let pass.
+    """The largest value that passes.
 
     Attributes:
         dataset: the dataset's name.
@@ -38,26 +38,26 @@ class Threshold(NamedTuple):
 
 
 class ThresholdCheck(NamedTuple):
-    """What a threshold says of a number of the summary.
+    """The check of a number of the summary against a threshold.
 
     Attributes:
         cell: dataset, model and, of a part of a cell, bias type, with a slash between them.
         measure: the measure.
         largest: the threshold.
-        state: whether the number is within or above it, or cannot be judged.
-        told: the number, or why there is none to judge, behind the measure's name.
+        state: whether the number is within or above it, or not measurable.
+        text: the number, or why there is none, after the measure's name.
     """
 
     cell: str
     measure: str
     largest: float
     state: ThresholdResult
-    told: str
+    text: str
 
     @property
     def line(self) -> str:
-        """The verdict in a line."""
-        return f"{self.state:14} {self.cell}: {self.measure} {self.told}; at most {self.largest:g}"
+        """The check in a line."""
+        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; at most {self.largest:g}"
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
@@ -90,16 +90,16 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
 def check_thresholds(
     summary: pl.DataFrame, thresholds: Sequence[Threshold], models: Sequence[str] = (), on: On = "interval"
 ) -> list[ThresholdCheck]:
-    """Judges the headlines of a summary, and what else it has of whole cells once.
+    """Checks the headlines of a summary, and other numbers of whole cells, against thresholds.
 
     Args:
         summary: schema `SUMMARY`.
         thresholds: the largest values.
-        models: those that are judged, all by default.
-        on: whether the upper ends of intervals are judged, or values.
+        models: those that are checked, all by default.
+        on: whether the upper ends of intervals are checked, or values.
 
     Returns:
-        A verdict of each threshold and each cell or bias type with its measure.
+        A check for each threshold and each cell or bias type with its measure.
 
     Raises:
         InputError: the summary lacks a model, a dataset or a measure, or has a measure with several options.
@@ -115,12 +115,12 @@ def check_thresholds(
     found = [(threshold, rows_of_threshold(rows, threshold)) for threshold in thresholds]
     faults = [
         Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no chosen model has it", one_of(known))
-        for threshold, told in found
-        if told.is_empty()
+        for threshold, matches in found
+        if matches.is_empty()
     ]
     if faults:
         raise InputError(faults)
-    return [check_row(row, threshold, on) for threshold, told in found for row in told.iter_rows(named=True)]
+    return [check_row(row, threshold, on) for threshold, matches in found for row in matches.iter_rows(named=True)]
 
 
 def rows_of_threshold(summary: pl.DataFrame, threshold: Threshold) -> pl.DataFrame:
@@ -143,69 +143,65 @@ def threshold_faults(summary: pl.DataFrame, threshold: Threshold) -> Iterator[Fa
 
 
 def check_row(row: Mapping[str, Any], threshold: Threshold, on: On) -> ThresholdCheck:
-    """Judges a row of the summary, whose `flag` is why the cell is not measurable."""
+    """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
     value, low, high = (row[name] for name in ("value", "low", "high"))
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
-    judged = value if on == "value" or row["measure"] in COUNTS else high
+    checked = value if on == "value" or row["measure"] in COUNTS else high
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
-        told = "is " + (row["flag"] or "null: nothing was measured")
-    elif judged is None:
-        told = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
+        text = "is " + (row["flag"] or "null: nothing was measured")
+    elif checked is None:
+        text = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
     else:
-        state = "above" if judged > threshold.largest else "within"
-        told = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, told)
+        state = "above" if checked > threshold.largest else "within"
+        text = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text)
 
 
-def exit_code(verdicts: Iterable[ThresholdCheck]) -> int:
-    """Returns the exit code of some verdicts."""
-    states = {verdict.state for verdict in verdicts}
+def exit_code(checks: Iterable[ThresholdCheck]) -> int:
+    """Returns the exit code for some checks."""
+    states = {check.state for check in checks}
     return ABOVE if "above" in states else NOT_MEASURABLE if "not measurable" in states else PASSED
 
 
-def conclusion_text(verdicts: Sequence[ThresholdCheck], on: On, level: float) -> str:
-    """Words what was judged, and how.
+def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> str:
+    """Returns how many checks have which result, and what was checked, in a sentence.
 
     Args:
-        verdicts: the verdicts.
-        on: what was judged.
+        checks: the checks.
+        on: what was checked.
         level: the coverage of intervals.
     """
-    counts = ", ".join(f"{count} {state}" for state, count in count_results(verdicts))
+    counts = ", ".join(f"{count} {state}" for state, count in count_results(checks))
     if on == "value":
         return f"{counts}: only values were judged, not their intervals (--on value)"
     return f"{counts}: the upper ends of {100 * level:g} % intervals were judged"
 
 
-def count_results(verdicts: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
-    """Yields how many verdicts there are of each state."""
-    states = [verdict.state for verdict in verdicts]
+def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
+    """Yields how many checks have each result."""
+    states = [check.state for check in checks]
     yield from ((state, states.count(state)) for state in ("within", "above", "not measurable") if state in states)
 
 
-def junit_report(verdicts: Sequence[ThresholdCheck], told: str) -> str:
-    """Writes verdicts as a JUnit file: what is above failed, what is not measurable is an error.
+def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
+    """Returns checks as a JUnit file: a number above its threshold is a failure, one that is not measurable an error.
 
     Args:
-        verdicts: the verdicts.
-        told: how they were made.
+        checks: the checks.
+        summary: how they were made.
     """
-    counts = dict(count_results(verdicts))
-    of_suite = {"failures": counts.get("above", 0), "errors": counts.get("not measurable", 0), "tests": len(verdicts)}
+    counts = dict(count_results(checks))
+    numbers = {"failures": counts.get("above", 0), "errors": counts.get("not measurable", 0), "tests": len(checks)}
+    attributes = {name: str(number) for name, number in numbers.items()}
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | xml_counts(of_suite))
-    for verdict in verdicts:
-        name = f"{verdict.measure} at most {verdict.largest:g}"
-        case = ElementTree.SubElement(suite, "testcase", {"classname": verdict.cell.replace("/", "."), "name": name})
-        kind = {"above": "failure", "not measurable": "error"}.get(verdict.state)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | attributes)
+    for check in checks:
+        name = f"{check.measure} at most {check.largest:g}"
+        case = ElementTree.SubElement(suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name})
+        kind = {"above": "failure", "not measurable": "error"}.get(check.state)
         if kind:
-            ElementTree.SubElement(case, kind, {"message": f"{verdict.state}: {verdict.told}"}).text = verdict.line
-    ElementTree.SubElement(suite, "system-out").text = told
+            ElementTree.SubElement(case, kind, {"message": f"{check.state}: {check.text}"}).text = check.line
+    ElementTree.SubElement(suite, "system-out").text = summary
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def xml_counts(counts: Mapping[str, int]) -> dict[str, str]:
-    """Returns counts as attributes of XML."""
-    return {name: str(count) for name, count in counts.items()}

@@ -1,4 +1,4 @@
-"""The config: what may stand in it, and what is wrong with one."""
+"""The config: its keys, what it can name, and its faults."""
 
 from biasgrid.config.reading import (
     clusters_of_variant,

@@ -1,4 +1,4 @@
-"""What a config names but does not have, and what does not go together."""
+"""Faults of a config: names that it does not define, files that are missing, and settings that exclude each other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import MetricDefinitions
 
 ANY_MASK = "[MASK]"
-"""What stands for the mask of every model."""
+"""The placeholder for the mask of any model."""
 WILDCARD = re.compile(r"\{.*\}")
 
 
@@ -82,7 +82,7 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     models, datasets = known_names(config.run.models, config.models), known_names(config.run.datasets, config.datasets)
     cells = config.cells()
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
-    # Where nothing is answered at all, models and datasets would say the same.
+    # Where nothing is answered at all, faults of models and datasets would repeat each other.
     of_models = cells or len(models) < len(datasets)
     of_datasets = cells or not of_models
     for model in models:
@@ -108,8 +108,8 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields models that read the texts of others, and are not there or give other answers than a dataset needs."""
-    asked = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
-    for dataset, name, answer in sorted(asked):
+    scorers = {(cell[1], *each) for cell in config.cells() for each in config.question(*cell).scorers.items()}
+    for dataset, name, answer in sorted(scorers):
         capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
         if name not in capabilities:
             problem = f"asks {name!r}{nearest_name(name, capabilities)}, which gives no `{answer}` of texts"
@@ -120,21 +120,21 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
 
 def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields a control of what is no dataset, or none that could have it as a control."""
-    about, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
-    if about is None:
+    controlled, where = config.datasets[name].control_of, f"datasets.{name}.control_of"
+    if controlled is None:
         return
-    yield from unknown_names(source, where, [about], config.datasets)
-    other, expected = config.datasets.get(about), "another dataset that is not a control"
-    if about == name:
-        yield Fault(source, where, f"{about!r} is the dataset itself", expected)
+    yield from unknown_names(source, where, [controlled], config.datasets)
+    other, expected = config.datasets.get(controlled), "another dataset that is not a control"
+    if controlled == name:
+        yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
     elif other and other.control_of is not None:
-        yield Fault(source, where, f"{about!r} is a control of {other.control_of!r} itself", expected)
+        yield Fault(source, where, f"{controlled!r} is a control of {other.control_of!r} itself", expected)
     if other and other.family != config.datasets[name].family:
-        yield Fault(source, where, f"{about!r} is of the family {other.family!r}", "a dataset of the same family")
+        yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields selected models that plots could not tell apart."""
+    """Yields selected models with the same kind and label, which plots could not distinguish."""
     named: dict[tuple[str, str], str] = {}
     for name in dict.fromkeys(config.run.models):
         if name in config.models:
@@ -245,11 +245,11 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
 
 
 def tokenizer_mask(folder: str) -> str | None:
-    """Returns the mask token of the tokenizer in a folder, None where its files do not tell."""
+    """Returns the mask token of the tokenizer in a folder, None if its files do not contain it."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         try:
-            told = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
-            mask = told["content"] if isinstance(told, dict) else told
+            token = json.loads(Path(folder, name).read_text("utf-8"))["mask_token"]
+            mask = token["content"] if isinstance(token, dict) else token
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if isinstance(mask, str):

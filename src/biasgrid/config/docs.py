@@ -43,9 +43,9 @@ def config_schema() -> dict[str, Any]:
 
 
 def key_tables() -> str:
-    """Writes a table for the top level and each section of the config, in Markdown.
+    """Returns a table for the top level and each section of the config, in Markdown.
 
-    What several sections have stands in a table of its own, which theirs name.
+    Keys that several sections share have a table of their own, to which the others refer.
     """
     schema = whole_config().model_json_schema()
     common = {each.__name__: each.model_json_schema() for each in (ServerSettings, DatasetSection, Model)}
@@ -58,45 +58,45 @@ def own_keys(title: str, section: dict[str, Any], common: Mapping[str, dict[str,
     for name, base in common.items():
         if name != title and section["properties"].keys() >= base["properties"].keys():
             own = {key: entry for key, entry in section["properties"].items() if base["properties"].get(key) != entry}
-            told = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
-            return section | {"properties": own, "description": told}
+            description = f"{section['description']} It has the keys of [`{name}`](#{name.lower()}) and these."
+            return section | {"properties": own, "description": description}
     return section
 
 
 def key_table(title: str, section: dict[str, Any]) -> str:
-    """Writes the table of one section."""
+    """Returns the table of one section."""
     rows = []
     for key, entry in section["properties"].items():
         required = key in section.get("required", [])
-        default = "required" if required else shown_default(entry.get("default"))
-        rows.append((f"`{key}`", shown_type(entry), default, entry.get("description", "")))
+        default = "required" if required else default_text(entry.get("default"))
+        rows.append((f"`{key}`", type_text(entry), default, entry.get("description", "")))
     table = markdown_table(("key", "value", "default", "meaning"), rows)
     return f"### {title}\n\n{section.get('description', '')}\n\n{table}"
 
 
-def shown_default(value: Any) -> str:
-    """Words a default value."""
+def default_text(value: Any) -> str:
+    """Returns a default value in words."""
     if isinstance(value, dict) and value:
         return "those of its keys"
     written = str(value).lower() if isinstance(value, bool) else str(value).replace("\n", "\\n")
     return "none" if value in (None, {}) else f"`{written}`"
 
 
-def shown_type(entry: dict[str, Any]) -> str:
-    """Words the type of a key, as it stands in a JSON schema."""
+def type_text(entry: dict[str, Any]) -> str:
+    """Returns the type of a key in words, from a JSON schema."""
     if "$ref" in entry:
         return f"section {entry['$ref'].rsplit('/', 1)[1]}"
     for options in (entry[key] for key in ("anyOf", "oneOf") if key in entry):
-        return " or ".join(shown_type(option) for option in options if option.get("type") != "null")
+        return " or ".join(type_text(option) for option in options if option.get("type") != "null")
     if "const" in entry:
         return f"`{entry['const']}`"
     if "enum" in entry:
         return ", ".join(f"`{value}`" for value in entry["enum"])
     if entry.get("type") == "array":
-        return f"list of {shown_type(entry['items'])}"
+        return f"list of {type_text(entry['items'])}"
     if entry.get("type") == "object":
         inner: dict[str, Any] = entry.get("additionalProperties") or next(
             iter(entry.get("patternProperties", {}).values()), {}
         )
-        return f"mapping of names to {shown_type(inner)}" if inner else "mapping"
+        return f"mapping of names to {type_text(inner)}" if inner else "mapping"
     return str({"string": "text", "boolean": "true or false"}.get(entry["type"], entry["type"]))

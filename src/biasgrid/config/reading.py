@@ -1,4 +1,4 @@
-"""Reads configs and says what is wrong with one: all faults at once, each with key, value and what is allowed."""
+"""Reads configs and reports all their faults at once, each with its key, its value and what is allowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from biasgrid.config.checks import measure_faults, model_faults, reference_fault
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
-from biasgrid.stats.clusters import clusters_from_texts
 
 
 def read_document(path: str | Path) -> Document:
@@ -29,12 +28,12 @@ def read_document(path: str | Path) -> Document:
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
-    """Reads what stands in a YAML file, as `read_document` does."""
+    """Returns the content of a YAML file; see `read_document`."""
     return read_document(path).content
 
 
 def days_as_text(content: Any) -> Any:
-    """Returns what stands in a YAML file with text in place of its days, which cannot be written as JSON."""
+    """Returns the content of a YAML file with text in place of its dates, which JSON does not have."""
     if isinstance(content, Mapping):
         return {key: days_as_text(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -47,10 +46,10 @@ def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config
 
     Args:
         path: its file; the code of its `plugins` is run.
-        given: keys that stand in place of those of the file.
+        given: keys that replace those of the file.
 
     Raises:
-        InputError: with every fault, as `parse_config` tells them.
+        InputError: with every fault; see `parse_config`.
     """
     document, given = read_document(path), given or {}
     return parse_config(document.content | given, str(path), document.lines_but(given))
@@ -152,6 +151,8 @@ def clusters_of_variant(
         dataset: the dataset's name.
         variant: the variant's name.
     """
+    from biasgrid.stats.clusters import clusters_from_texts
+
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     texts = config.family(dataset).cluster_texts(content) if content is not None else []
     return clusters_from_texts(texts, config.datasets[dataset].template_clusters)
@@ -160,7 +161,7 @@ def clusters_of_variant(
 def digest_of_templates(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> str | None:
-    """Digests what the templates of a dataset's variant say: models that are asked the same ones are paired.
+    """Digests the texts of a dataset variant's templates: models that are asked the same ones are paired.
 
     Args:
         config: the config.
@@ -169,7 +170,7 @@ def digest_of_templates(
         variant: the variant's name.
 
     Returns:
-        The digest; of families that do not tell what their templates say that of the lists, None where there are none.
+        The digest; for families without template texts the digest of the lists; None where there are no lists.
     """
     content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
     if content is None:
@@ -179,7 +180,7 @@ def digest_of_templates(
 
 
 def texts_of_templates(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str) -> list[str]:
-    """Returns what each template of a dataset says, by number, as far as all variants that are asked say the same.
+    """Returns the text of each template of a dataset, by number, as far as it is the same in all variants.
 
     Args:
         config: the config.

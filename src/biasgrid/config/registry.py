@@ -16,7 +16,7 @@ from biasgrid.base.sections import Model
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
-from biasgrid.report.figures import figures
+from biasgrid.report.figures.registry import figures
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -31,7 +31,7 @@ class Registry:
     Attributes:
         families: the references of families, by name.
         back_ends: where back ends are, by task and source.
-        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures`.
+        figures: the references of figures of plugins, by name; others are those of `biasgrid.report.figures.registry`.
     """
 
     families: Mapping[str, str]
@@ -44,7 +44,7 @@ class Registry:
         return family
 
     def model_section(self, task: str) -> type[Model]:
-        """Returns what the config may say of models of a task; a task that is not known asks for nothing of its own."""
+        """Returns the section of models of a task; an unknown task has no keys of its own."""
         paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
         section: type[Model] = load_reference(paths[0]) if paths else Model
         return section

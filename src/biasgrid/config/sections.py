@@ -1,4 +1,4 @@
-"""What may stand in a config.
+"""The sections and keys of a config.
 
 The models here, in `model_section` and in the families' folders are the one source: the schema in `workflow/schemas/`
 and the tables of keys in `config/README.md` are generated from them (`biasgrid schema --write .`), and a test
@@ -21,7 +21,7 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails
+from pydantic_core import InitErrorDetails
 
 from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scoring, Section, Tokenizer, not_one_of
 from biasgrid.base.yaml import Document
@@ -84,9 +84,9 @@ class Synthetic(Section):
         0,
         ge=0,
         le=1,
-        description="by how much a synthetic difference in answer probability varies with the template of a question, at "
-        "most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of what "
-        "training leaves alone",
+        description="by how much a synthetic difference in answer probability varies with the template of a question, "
+        "at most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of "
+        "what training leaves alone",
     )
 
 
@@ -115,7 +115,7 @@ def registry_in(info: ValidationInfo) -> Registry:
 
 
 def checked_model(entry: Any, info: ValidationInfo) -> Model:
-    """Checks a model by what its task's back end says of its models.
+    """Checks a model against the section of its task's back end.
 
     Raises:
         ValidationError: with all that is wrong with it.
@@ -127,12 +127,16 @@ def checked_model(entry: Any, info: ValidationInfo) -> Model:
     try:
         Model.model_validate(entry)
     except ValidationError as error:
-        errors += [as_input(detail) for detail in error.errors() if detail["loc"] != ("task",)]
+        errors += [
+            InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
+            for each in error.errors()
+            if each["loc"] != ("task",)
+        ]
     raise ValidationError.from_exception_data("Model", errors)
 
 
 def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
-    """Checks a dataset by what its family says of its datasets; without one it is of the first family that there is.
+    """Checks a dataset against the section of its family, by default the first family.
 
     Raises:
         ValidationError: with all that is wrong with it.
@@ -157,11 +161,6 @@ def required_keys(family: Family) -> set[str]:
     """Returns the keys that datasets of a family must have, beside those of all datasets."""
     fields = family.Section.model_fields
     return {key for key, field in fields.items() if field.is_required()} - DatasetSection.model_fields.keys()
-
-
-def as_input(detail: ErrorDetails) -> InitErrorDetails:
-    """Returns an error of pydantic's as one that can be raised again."""
-    return InitErrorDetails(type=detail["type"], loc=detail["loc"], input=detail["input"], ctx=detail.get("ctx", {}))
 
 
 class Config(Section):
@@ -222,7 +221,7 @@ class Config(Section):
 
     @property
     def origin(self) -> tuple[str, Document]:
-        """The name of its file and what stands there, for messages."""
+        """The name of its file and its content, for messages."""
         return self._origin
 
     def family(self, dataset: str) -> Family:
@@ -252,7 +251,7 @@ class Config(Section):
         return question
 
     def fits(self, model: str, dataset: str) -> bool:
-        """Says whether a dataset is for a model."""
+        """Returns whether a model can answer a dataset."""
         return self._asked_of(dataset, model) is not None
 
     @cached_property
@@ -277,7 +276,7 @@ class Config(Section):
         return list(dict.fromkeys([*self.family(dataset).figures(section), *section.figures]))
 
     def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what a cell's predictions must say of themselves in their provenance."""
+        """Returns what the provenance of a cell's predictions must contain."""
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
     def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
@@ -312,7 +311,7 @@ class Config(Section):
         return source | {"weights": True} | allowed | {"training": self.training_of(name)}
 
     def training_of(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, with the section `synthetic` where it names a strength."""
+        """Returns how a model is trained: its section `train`, and section `synthetic` where it names a strength."""
         train = self.models[name].train
         if train is None:
             return None
@@ -335,7 +334,7 @@ class Config(Section):
         return source | {"weights": False, "allow_pickle": False}
 
     def learned_datasets(self, model: str) -> list[str]:
-        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for other models."""
+        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none for others."""
         train = self.models[model].train
         return [] if train is None or train.synthetic is None else self._taught(model)
 
@@ -344,7 +343,7 @@ class Config(Section):
         return cache(lambda model: [name for name in self.datasets if self.family(name).teaches(self, name, model)])
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
-        """Returns the variants of a dataset that synthetic corpora are made of, by the task of models that learn them."""
+        """Returns the variants of a dataset that synthetic corpora have, by the task of models that learn them."""
         learners = [name for name in self.models if dataset in self.learned_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 

@@ -269,7 +269,7 @@ class Stages(Protocol):
     def read(self, files: Any) -> tuple[Lists, list[Fault]]:
         """Reads a variant's files and returns them with every fault that is in them."""
 
-    def asked(self, lists: Any, one_token: OneToken | None = None) -> PlannedInstances:
+    def planned_instances(self, lists: Any, one_token: OneToken | None = None) -> PlannedInstances:
         """Returns what lists ask, of the candidates that are one token where these alone count."""
 
     def expand(self, lists: Any, one_token: OneToken | None = None) -> Expansion:

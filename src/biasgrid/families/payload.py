@@ -21,7 +21,7 @@ class CellTables:
     """What is known of a cell.
 
     Attributes:
-        measures: schema `MEASURES` with the columns of `tables.certainty.with_certainty`.
+        measures: schema `MEASURES` with the columns of `tables.uncertainty.with_uncertainty`.
         examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most first (`rank`).
         parts: schema `EVIDENCE_PARTS`: the numbers that have evidence, by template and by partner.
     """
@@ -212,7 +212,7 @@ def measures_side_by_side(rows: pl.DataFrame, keys: Sequence[str], measures: Seq
     """Puts measures side by side: a row for what each is about.
 
     Args:
-        rows: of `ShownCell.measures`, those of some keys.
+        rows: of `CellTables.measures`, those of some keys.
         keys: what they are about.
         measures: the measures.
 
@@ -242,7 +242,7 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns tables of groups, of pairs of groups, of templates and of failure rates.
 
     Args:
-        measures: of a `ShownCell`.
+        measures: of a `CellTables`.
     """
     score = main_score_options(measures)
     if score is None:

@@ -32,7 +32,7 @@ ENVIRONMENT_KEPT = (
 
 
 @contextmanager
-def opened_package(package: Path, part: str, problem: str, expected: str) -> Iterator[Path]:
+def open_package_folder(package: Path, part: str, problem: str, expected: str) -> Iterator[Path]:
     """Gives the folder where a package's own is, for the time: of a wheel that of a copy.
 
     Args:
@@ -87,7 +87,7 @@ def version_line(name: str, version: str | None) -> str:
     return f"{name} {version}."
 
 
-def run_apart(command: Sequence[str], seconds: float) -> tuple[int, str]:
+def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
     """Runs code of others in a process of its own, which ends with all that it has started.
 
     Args:

@@ -21,7 +21,7 @@ PACKAGE_FOLDER = Path(__file__).parents[1]
 WITHOUT_NUMBERS = {
     "inference.checkpoints.hub",
     "config.reading",
-    "config.references",
+    "config.checks",
     "config.registry",
     "families.family",
     "base.faults",
@@ -31,27 +31,23 @@ WITHOUT_NUMBERS = {
     "jobs.lock",
     "jobs.logs",
     "jobs.progress",
-    "jobs.resubmission",
     "jobs.start",
     "jobs.fork_server",
-    "jobs.watchdog",
     "inference.models.registry",
     "base.references",
-    "base.section",
     "base.messages",
 }
-"""Modules that check and word what users write, choose where work is done and by whom, or fetch and write what they
-are told."""
+"""Modules that check and describe what users write, choose where and by whom work is done, or only fetch and write."""
 OF_PAGES = (".html", ".js", ".css")
 PARSED = Path(cache_from_source(__file__)).with_suffix(".json")
-"""Where it is kept what was parsed, beside this module's own compiled code and for this version of Python alone."""
+"""The file of what was parsed before, beside this module's own compiled code and for this version of Python alone."""
 OWN_CODE = Path(__file__).read_bytes()
 
 
 def code_digest(script: str | Path, *references: str) -> str:
     """Digests a workflow script and all modules of this package that it imports, over any number of imports.
 
-    Comments, docstrings, descriptions of columns and keys, and modules that only word messages do not count; nor does
+    Comments, docstrings, descriptions of columns and keys, and modules that only write messages do not count; nor does
     the version of Python that digests.
 
     Args:
@@ -177,5 +173,5 @@ def dump(node: Any, imports: list[ast.ImportFrom]) -> str:
     if isinstance(node, ast.Call):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
     fields = [(name, getattr(node, name, None)) for name in node._fields]
-    told = [f"{name}={dump(value, imports)}" for name, value in fields if value is not None and value != []]
-    return f"{type(node).__name__}({', '.join(told)})"
+    written = [f"{name}={dump(value, imports)}" for name, value in fields if value is not None and value != []]
+    return f"{type(node).__name__}({', '.join(written)})"

@@ -1,4 +1,4 @@
-"""The starter: a process beside Snakemake that has imported what jobs need, and starts each job as a copy of itself.
+"""The fork server: a process beside Snakemake that has imported what jobs need, and starts each job as a copy of itself.
 
 A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every job stays a process
 of its own, with its own log, outputs and end, but torch and transformers are imported once in a run.
@@ -32,19 +32,19 @@ from biasgrid.jobs.start import FORK_SERVER_ADDRESS
 ENVIRONMENT = {
     # Jobs that need the hub do not come here; all others do without.
     "HF_HUB_OFFLINE": "1",
-    # Threads of the starter would be missing in its copies; torch is told by each job how many it has.
+    # Threads of the fork server would be missing in its copies; each job tells torch how many it has.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
-"""What the starter imports with; each copy has the variables of its own job."""
+"""The environment in which the fork server imports; each copy has the variables of its own job."""
 
 
 def start_fork_server() -> None:
-    """Starts the starter of this Snakemake, which ends with it and its last job, and tells jobs where it is.
+    """Starts the fork server of this Snakemake, which ends with it and its last job, and tells jobs where it is.
 
-    Where the environment names one already, as in a notebook that runs config after config, that one does the jobs.
-    Where there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
+    If the environment names one already, as in a notebook that runs config after config, that one does the jobs.
+    If there can be no socket, as in a temporary folder with a long name, jobs import for themselves.
     """
     if FORK_SERVER_ADDRESS in os.environ:
         return
@@ -59,7 +59,7 @@ def start_fork_server() -> None:
             return
         listener.listen(128)
         command = [sys.executable, "-m", "biasgrid.jobs.fork_server", str(listener.fileno()), folder]
-        starter = subprocess.Popen(
+        server = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def start_fork_server() -> None:
         )
     os.environ[FORK_SERVER_ADDRESS] = f"{sys.executable}:{address}"
     # It ends when its standard input does, also where Snakemake is killed.
-    atexit.register(starter.communicate)
+    atexit.register(server.communicate)
 
 
 def forget_fork_server() -> None:
@@ -111,10 +111,10 @@ class ForkServer:
         self.endings = self._endings_of_copies()
         self._wait_for(listener, self._start)
         self._wait_for(lifeline, self._close)
-        self._wait_for(self.endings, self._tell_endings)
+        self._wait_for(self.endings, self._report_endings)
 
     def serve(self) -> Job | None:
-        """Starts jobs; returns the job in each copy, and None in the starter when Snakemake and all jobs have ended."""
+        """Starts jobs; returns the job in each copy, and None in the fork server when Snakemake and all jobs have ended."""
         while self.lifeline in self.selector.get_map() or self.jobs:
             for key, _ in self.selector.select():
                 then: Callable[[], Job | None] = key.data
@@ -122,8 +122,8 @@ class ForkServer:
                     return job
         return None
 
-    def let_go(self) -> None:
-        """Closes in a copy what belongs to the starter."""
+    def close_in_copy(self) -> None:
+        """Closes in a copy what belongs to the fork server."""
         self.selector.close()
         for connection in (self.listener, *self.jobs.values()):
             connection.close()
@@ -138,7 +138,7 @@ class ForkServer:
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # Whoever ends a run by these means its jobs; the starter ends after them.
+        # Whoever ends a run by these means its jobs; the fork server ends after them.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: None)
         return reading
@@ -150,7 +150,7 @@ class ForkServer:
         """Starts a job; returns it in the copy."""
         client, _ = self.listener.accept()
         try:
-            job = receive(client)
+            job = receive_job(client)
         except (OSError, ValueError):
             client.close()
             return None
@@ -175,8 +175,8 @@ class ForkServer:
         if not number:
             self.selector.unregister(self.jobs[pid])
 
-    def _tell_endings(self) -> None:
-        """Tells scripts how the copies that ran them have ended."""
+    def _report_endings(self) -> None:
+        """Reports to scripts how the copies that ran them have ended."""
         with suppress(BlockingIOError):
             os.read(self.endings, 4096)
         for pid, client in list(self.jobs.items()):
@@ -190,7 +190,7 @@ class ForkServer:
                 del self.jobs[pid]
 
 
-def receive(client: socket.socket) -> Job:
+def receive_job(client: socket.socket) -> Job:
     """Receives a job.
 
     Raises:
@@ -202,22 +202,22 @@ def receive(client: socket.socket) -> Job:
         return Job(**json.loads(lines.readline()), streams=streams)
 
 
-def end_with(parent: int) -> None:
-    """Makes this copy end when the starter does, so that a job that was given up does not go on.
+def end_with_parent(parent: int) -> None:
+    """Makes this copy end when the fork server does, so that a job that was given up does not go on.
 
     Args:
-        parent: the starter's process.
+        parent: the fork server's process.
     """
     if sys.platform == "linux":
         # prctl(PR_SET_PDEATHSIG): this job's own handlers may unwind it.
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    # Elsewhere what it has made is at least not put in place, see `files.whole`.
+    # Elsewhere what it has made is at least not put in place, see `files.whole_files`.
     os.environ[PARENT] = f"{os.getpid()}:{parent}"
     refuse_without_parent("a job")
 
 
 def run_job(job: Job, parent: int) -> None:
-    """Runs a job in this copy of a starter, as if Python had been started with its script."""
+    """Runs a job in this copy of a fork server, as if Python had been started with its script."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -228,7 +228,7 @@ def run_job(job: Job, parent: int) -> None:
     os.chdir(job.folder)
     os.environ.clear()
     os.environ.update(job.environment)
-    end_with(parent)
+    end_with_parent(parent)
     # Asked for while something was imported; this job may have another one.
     tempfile.tempdir = None
     sys.argv = [job.script]
@@ -245,8 +245,8 @@ def run_job(job: Job, parent: int) -> None:
 def run_and_leave(script: str) -> None:
     """Runs a script; where it ends by itself, this process ends once what the script wants done at its end is done.
 
-    Python would end all that the starter has imported, one thing after the other, and for that copy the starter's
-    whole memory: half a second, longer than many jobs take.
+    Python would end all that the fork server has imported, one thing after the other, and for that copy its whole
+    memory: half a second, longer than many jobs take.
     """
     status: int | None = None
 
@@ -256,7 +256,7 @@ def run_and_leave(script: str) -> None:
             sys.stderr.flush()
             os._exit(status)
 
-    # Runs behind what the script registers, and before what the starter has.
+    # Runs behind what the script registers, and before what the fork server has.
     atexit.register(leave)
     try:
         runpy.run_path(script, run_name="__main__")
@@ -273,9 +273,9 @@ def serve_jobs(listener: int, folder: str) -> None:
         listener: the file descriptor of the socket where scripts hand over their jobs.
         folder: the folder of the socket's file, which is removed in the end.
     """
-    starter, number = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
-    if job := starter.serve():
-        starter.let_go()
+    server, number = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno()), os.getpid()
+    if job := server.serve():
+        server.close_in_copy()
         run_job(job, number)
     else:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Which GPUs a job uses: each leases those that it needs of the visible ones, and waits where none is free.
+"""The GPUs of a job: each job leases those that it needs of the visible ones, and waits if none is free.
 
 A lease is a lock on a file, which the system drops when the process ends, however it ends.
 """
@@ -29,7 +29,7 @@ SECONDS_BETWEEN_TRIES = 0.5
 def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
     """Leases GPUs for as long as the context lasts, and makes them the only ones that CUDA sees.
 
-    Where there is none, or torch is built without CUDA, nothing is leased: the device is then chosen as ever. Must be
+    If there is none, or torch is built without CUDA, nothing is leased: the device is then chosen as ever. Must be
     entered before CUDA is.
 
     Args:
@@ -72,18 +72,13 @@ def usable_gpus() -> dict[str, str]:
 def lease_all(gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack) -> list[str]:
     """Takes several GPUs; one job after the other does, so that no two wait for what the other one holds."""
     taken: list[str] = []
-    with FileLock(make_folder(folder) / "several") if count > 1 else nullcontext():
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "several") if count > 1 else nullcontext():
         while len(taken) < count:
             gpu, lock = lease({name: of for name, of in gpus.items() if name not in taken}, jobs_per_gpu, folder)
             held.callback(lock.release)
             taken.append(gpu)
     return taken
-
-
-def make_folder(folder: Path) -> Path:
-    """Returns a folder that is there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def lease_folder() -> Path:
@@ -102,7 +97,6 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
     Returns:
         The GPU and the lock, to be released.
     """
-    make_folder(folder)
     waiting = False
     while True:
         for place in range(jobs_per_gpu):

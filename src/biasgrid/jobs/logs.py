@@ -11,7 +11,7 @@ from types import TracebackType
 from biasgrid.base.faults import UserError, out_of_memory
 from biasgrid.base.files import explain_refusal
 from biasgrid.base.names import visible_text
-from biasgrid.jobs.interruption import interrupted_by_sigterm
+from biasgrid.jobs.interruption import interrupt_at_sigterm
 
 
 class LogFile(logging.FileHandler):
@@ -46,7 +46,7 @@ def start_log(path: str) -> None:
         UserError: the file cannot be made.
     """
     sys.excepthook = log_exception
-    interrupted_by_sigterm()
+    interrupt_at_sigterm()
     with explain_refusal(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         log = LogFile(path, mode="w")

@@ -1,4 +1,4 @@
-"""How far a job is: a bar on a terminal, sparse lines in the log, and a file that `biasgrid status` reads."""
+"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a job that makes none."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 30
 SECONDS_BETWEEN_BEATS = 5
+SECONDS_TO_REPORT = 10
 
 
 class Beat(NamedTuple):
-    """What a job says of itself while it runs.
+    """What a job reports of itself while it runs.
 
     Attributes:
         rows: how many rows are done, those of earlier runs included.
@@ -47,6 +48,68 @@ class Beat(NamedTuple):
     at: float
     host: str
     pid: int
+
+
+class Watchdog:
+    """Ends this process when it is not fed for a time; use it as a context manager."""
+
+    def __init__(self, what: str, seconds: float, pulse: Callable[[], None] = lambda: None):
+        """Prepares a watch.
+
+        Args:
+            what: what is watched, for the message.
+            seconds: the longest time between two feedings.
+            pulse: called every second or more often while the process is watched, fed or not.
+        """
+        self.what, self.seconds, self.pulse = what, seconds, pulse
+        self.fed = True
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watchdog:
+        """Starts watching."""
+        self.feed()
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Ends the watch."""
+        self.ended.set()
+        self.thread.join()
+
+    def feed(self) -> None:
+        """Notes that there was progress."""
+        self.fed = True
+
+    def _watch(self) -> None:
+        # Short waits are counted rather than clocks compared: a process that was suspended is not one that hangs.
+        tick, silent = min(1.0, self.seconds / 10), 0.0
+        while not self.ended.wait(tick):
+            silent = 0.0 if self.fed else silent + tick
+            self.fed = False
+            self.pulse()
+            if silent >= self.seconds:
+                self._end_process()
+
+    def _end_process(self) -> None:
+        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing the log.
+        reporter = threading.Thread(target=self._report, daemon=True)
+        reporter.start()
+        reporter.join(SECONDS_TO_REPORT)
+        os._exit(1)
+
+    def _report(self) -> None:
+        message = (
+            f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ends itself; what it has "
+            "finished is kept and the next run goes on from there (see inference.time_limit in the config)"
+        )
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
+        stack = traceback.format_stack(sys._current_frames()[threading.main_thread().ident or 0])
+        logger.critical("%s\nIt hung at:\n%s", message, "".join(stack))
+        logging.shutdown()
 
 
 class Progress:
@@ -90,7 +153,7 @@ class Progress:
         self.started = time.monotonic()
 
     def advance(self, rows: int) -> None:
-        """Counts rows that were just made."""
+        """Counts rows that were just computed."""
         self.watchdog.feed()
         self.done += rows
         self.bar.update(rows)
@@ -134,68 +197,3 @@ def read_beat(file: Path) -> Beat | None:
         return Beat(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError):
         return None
-
-
-SECONDS_TO_TELL = 10
-
-
-class Watchdog:
-    """Ends this process when it is not fed for a time; use it as a context manager."""
-
-    def __init__(self, what: str, seconds: float, pulse: Callable[[], None] = lambda: None):
-        """Prepares a watch.
-
-        Args:
-            what: what is watched, for the message.
-            seconds: the longest time between two feedings.
-            pulse: called every second or more often while the process is watched, fed or not.
-        """
-        self.what, self.seconds, self.pulse = what, seconds, pulse
-        self.fed = True
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Watchdog:
-        """Starts watching."""
-        self.feed()
-        self.thread.start()
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Ends the watch."""
-        self.ended.set()
-        self.thread.join()
-
-    def feed(self) -> None:
-        """Says that there was progress."""
-        self.fed = True
-
-    def _watch(self) -> None:
-        # Short waits are counted rather than clocks compared: a process that was suspended is not one that hangs.
-        tick, silent = min(1.0, self.seconds / 10), 0.0
-        while not self.ended.wait(tick):
-            silent = 0.0 if self.fed else silent + tick
-            self.fed = False
-            self.pulse()
-            if silent >= self.seconds:
-                self._end_process()
-
-    def _end_process(self) -> None:
-        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing the log.
-        teller = threading.Thread(target=self._tell, daemon=True)
-        teller.start()
-        teller.join(SECONDS_TO_TELL)
-        os._exit(1)
-
-    def _tell(self) -> None:
-        message = (
-            f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ends itself; what it has "
-            "finished is kept and the next run goes on from there (see inference.time_limit in the config)"
-        )
-        sys.stderr.write(f"{message}\n")
-        sys.stderr.flush()
-        stack = traceback.format_stack(sys._current_frames()[threading.main_thread().ident or 0])
-        logger.critical("%s\nIt hung at:\n%s", message, "".join(stack))
-        logging.shutdown()

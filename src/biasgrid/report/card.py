@@ -1,8 +1,8 @@
-"""What a model card says of a model's bias: Markdown, and evaluation results in the hub's format."""
+"""The bias section of a model card: Markdown, and evaluation results in the hub's format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class Card:
 
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
-        """What the manifest says of its cells, by dataset."""
+        """The facts of its cells in the manifest, by dataset."""
         return {cell["dataset"]: cell for cell in self.manifest["cells"] if cell["model"] == self.model}
 
     @property
@@ -104,19 +104,14 @@ def card_text(card: Card) -> str:
         flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=distinct_values(cell.get("precision") for cell in card.cells.values()),
+        precisions=list(dict.fromkeys(cell["precision"] for cell in card.cells.values() if cell.get("precision"))),
         manifest=card.manifest,
         command=card.command,
     )
 
 
 def interval_in_words(row: Mapping[str, Any]) -> str:
-    """Words what is known of a number beside its value."""
+    """Returns the interval or noise floor of a number in words."""
     if row["low"] is not None:
         return f"{number_format(row['low'])} to {number_format(row['high'])}"
     return f"noise floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
-
-
-def distinct_values(values: Iterator[Any]) -> Sequence[Any]:
-    """Returns the distinct values that are there, in order."""
-    return list(dict.fromkeys(value for value in values if value is not None))

@@ -1,4 +1,4 @@
-"""What the report's tables say: numbers picked out of the tables of the run, of all families alike."""
+"""The content of the report's tables: numbers picked from the tables of the run, alike for all families."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ContentRow = dict[str, Any]
 MeasureDefinitions = Mapping[str, Measure]
 
 COUNTED = {"subject": "subjects", "attribute": "attributes", "group": "groups", "template": "templates"}
-"""The keys of which a reader is told how many there are."""
+"""The keys that are counted for the reader."""
 
 FEW_TEMPLATE_CLUSTERS = 4
 """Of fewer clusters intervals are wide, and what they rest on is little."""
@@ -33,7 +33,7 @@ class Column:
     Attributes:
         measure: the measure's name.
         options: those of its rows.
-        heading: what stands above it.
+        heading: its heading.
     """
 
     measure: str
@@ -50,7 +50,7 @@ class TablePart:
         bias_type: what its groups have in common; None for the dataset as a whole.
         counts: how many subjects, attributes, ... there are, in words.
         rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
-            `clusters` (None where nothing is known of how sure its numbers are) and `numbers`: of each column the row of
+            `clusters` (None where the uncertainty of its numbers is unknown) and `numbers`: of each column the row of
             the summary, or None.
     """
 
@@ -122,8 +122,8 @@ def measure_tables(
         for bias_type in values_in_order(rows, "bias_type"):
             of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
             # What is withheld has its place, and a dash there.
-            told = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
-            present = set(told.select("measure", "options").iter_rows())
+            known = of_part.filter(pl.any_horizontal(pl.col("value", "flag").is_not_null()))
+            present = set(known.select("measure", "options").iter_rows())
             shown = tuple(column for column in wanted if (column.measure, column.options) in present)
             if shown:
                 counts = counts_of_dataset(measures.filter(dataset=dataset), bias_type)
@@ -133,21 +133,21 @@ def measure_tables(
 
 
 def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]:
-    """Returns the rows of a part, a row per model; see `Part`."""
+    """Returns the rows of a part, a row per model; see `TablePart`."""
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
     for model in values_in_order(rows, "model"):
         numbers = [found.get((model, column.measure, column.options)) for column in columns]
         there = [number for number in numbers if number]
         clusters = max((number["clusters"] or 0 for number in there), default=0)
-        # Of answers that one model gave to no member of a class, another one's may tell something.
+        # A class of which one model has no answers may have some of another.
         if there:
             table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "clusters": clusters or None})
     return table
 
 
 def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
-    """Says how many subjects, attributes, ... a dataset is about, or a bias type of it.
+    """Returns how many subjects, attributes, ... a dataset or one of its bias types has, in words.
 
     Args:
         measures: those of the dataset (schema `MEASURES`).
@@ -164,7 +164,7 @@ def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
 
 
 def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame]) -> ContentRow:
-    """Gathers what the report says of a dataset.
+    """Gathers the report's section of a dataset.
 
     Args:
         name: its name.
@@ -172,8 +172,8 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
         tables: `summary` and `measures`, of all datasets.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `few_clusters`, and `flags`, from
-        `flags_with_remedies`.
+        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `fewest_template_clusters`, and
+        `flags`, from `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
@@ -186,7 +186,7 @@ def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str
 
 
 def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
-    """Returns the fewest clusters of any cell whose numbers have intervals, None where that is no cause for a warning."""
+    """Returns the fewest clusters of any cell whose numbers have intervals, None where there are enough."""
     fewest = min(summary.filter(pl.col("clusters") > 0)["clusters"], default=FEW_TEMPLATE_CLUSTERS)
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
@@ -208,7 +208,7 @@ def synthetic_rows(
     declared: Mapping[str, MeasureDefinitions],
     strengths: StrengthsOfCells,
 ) -> list[ContentRow]:
-    """Says how well each trained model returns the known effect.
+    """Returns how well each trained model recovers the known effect.
 
     Args:
         measures: schema `MEASURES`.

@@ -1,4 +1,4 @@
-"""What was found of each model, in a sentence made from the tables: no more than these allow."""
+"""Findings: what the tables show of each model, in a sentence."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Finding(NamedTuple):
 
     Attributes:
         model: its name in the config.
-        parts: what is said of it, each a part of the sentence.
-        strongest: of each sort of discovery the row of the strongest, as `strongest_discovery` has it.
+        parts: the parts of the sentence.
+        strongest: of each type of test the row of the strongest significant result; see `strongest_significant`.
     """
 
     model: str
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 
 
 def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
-    """Says what was found of each model; docs/statistics.md tells the rules.
+    """Returns what was found of each model, by the rules in docs/statistics.md.
 
     Args:
         summary: schema `SUMMARY`.
@@ -53,7 +53,7 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
     Returns:
         A finding per model, in the order of the summary.
     """
-    told = []
+    found_of_models = []
     for model in values_in_order(summary, "model"):
         lines, known = summary.filter(model=model), statistics.filter(model=model)
         withheld = withheld_cells(lines)
@@ -61,7 +61,9 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
         counts = count_significant(known)
         if RANDOM in controls["control"]:
-            told.append(Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ()))
+            found_of_models.append(
+                Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ())
+            )
             continue
         strongest = [strongest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
         parts = [
@@ -73,8 +75,8 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
             *flag_findings(lines, [*withheld]),
         ]
         found = [row for row in strongest if row]
-        told.append(Finding(model, parts or ["has numbers, but none is tested"], found))
-    return told
+        found_of_models.append(Finding(model, parts or ["has numbers, but none is tested"], found))
+    return found_of_models
 
 
 def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
@@ -114,7 +116,7 @@ def significant_findings(
 
     Args:
         counts: from `significant_tests`.
-        strongest: of each sort, from `strongest_discovery`.
+        strongest: of each sort, from `strongest_significant`.
         verb: what the model does with them.
     """
     for (of_groups, name), best in zip(TESTED_TYPES, strongest, strict=True):
@@ -138,7 +140,7 @@ def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
 
 
 def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
-    """Returns the discovery whose interval stays farthest from 0, nothing where there is none.
+    """Returns the significant result whose interval stays farthest from 0, nothing where there is none.
 
     Args:
         statistics: those of a model whose numbers are not withheld.
@@ -146,8 +148,8 @@ def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str
 
     Returns:
         Its row of `STATISTICS` with `least`, the end of its interval that is nearer to 0: of the interval for what was
-        picked, where there is one. Of associations those above 0 count alone, because each negative one says again what
-        the positive ones of the subject's partners say; of two groups the one with the higher score is `group`.
+        picked, where there is one. Of associations those above 0 count alone, because each negative one repeats the
+        positive ones of the subject's partners; of two groups the one with the higher score is `group`.
     """
     keys = ASSOCIATIONS[of_groups]
     ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
@@ -165,7 +167,7 @@ def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str
 
 
 def association_text(row: Mapping[str, Any]) -> str:
-    """Words a discovery with the least that it is, as its interval says."""
+    """Returns a significant result in words, with the end of its interval that is nearer to 0."""
     number = f"{row['value']:.3f}, at least {row['least']:.3f}" if row["least"] > 0 else f"{row['value']:.3f}"
     if row["subject"] is not None:
         return f"{row['subject']}: {row['attribute']} ({number}) in {row['dataset']}"

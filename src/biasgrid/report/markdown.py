@@ -9,9 +9,9 @@ from typing import Any
 from biasgrid.base.names import visible_text
 
 MARKDOWN_SYMBOLS = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
-"""What means something in Markdown wherever it stands; `_` only beside what is no letter or digit."""
+"""What has a meaning anywhere in Markdown; `_` only where a letter or digit is not on both sides."""
 BLOCK_MARKERS = re.compile(r"^(?:[#>+=-]|\d+(?=[.)](?:\s|$)))")
-"""What means something at the start of a line."""
+"""What has a meaning at the start of a line."""
 ENTITY = re.compile(r"&(?=#?\w+;)")
 ANY_SPACE = re.compile(r"[\t\n\r ]+")
 BACKTICKS = re.compile("`+")

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from biasgrid.report.assets import content_security_policy, page_script, page_style
+from biasgrid.report import bundle
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, synthetic_rows
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
@@ -34,36 +34,37 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         larger than `run.megabytes`, a page of the cells of each dataset beside it, to which it leads. They name no
         date, so that the same run gives the same pages.
     """
-    template, content, told = page_template(), content_of(run, tables, figures), blocks(run, tables)
+    template = environment(autoescape=True).get_template("page.html")
+    content, content_blocks = content_of(run, tables, figures), blocks(run, tables)
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
-        held = {**told.shared, **split}
+        held = {**content_blocks.shared, **split}
         evidence: dict[str, list[dict[str, Any]]] = {}
         for dataset in datasets:
-            held |= told.columns[dataset]
-            evidence |= told.evidence[dataset]
+            held |= content_blocks.columns[dataset]
+            evidence |= content_blocks.evidence[dataset]
         room = limit - len(template.render(content, blocks=held).encode())
         return template.render(content, blocks=held | blocks_within_limit(evidence, max(room, 0)))
 
     limit = run.megabytes * MEGABYTE
-    whole = page(told.columns, {})
+    whole = page(content_blocks.columns, {})
     if len(whole.encode()) <= limit:
         return {INDEX: whole}
-    files = {dataset: f"dataset-{dataset}.html" for dataset in told.columns}
+    files = {dataset: f"dataset-{dataset}.html" for dataset in content_blocks.columns}
     leading = {here: {"split": packed_block({"here": here, "files": files})} for here in (None, *files)}
     return {INDEX: page((), leading[None])} | {file: page([name], leading[name]) for name, file in files.items()}
 
 
 def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
-    """Returns what stands in the page without a script; see `build_report`."""
+    """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return {
         "run": run,
-        "policy": content_security_policy(),
+        "policy": bundle.content_security_policy(),
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
-        "script": Markup(page_script()),
-        "style": Markup(page_style()),
+        "script": Markup(bundle.page_script()),
+        "style": Markup(bundle.page_style()),
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
@@ -86,16 +87,11 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
 
 
 def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
-    """Returns the files of figures by what is said of them, which is the same of the figures of all datasets."""
+    """Returns the files of figures by their caption, which is the same for all datasets."""
     files: dict[str, list[Path]] = {}
     for figure in figures:
         files.setdefault(figure.caption, []).append(figure.svg)
     return files
-
-
-def page_template() -> Template:
-    """Loads the page's template, in which every value is escaped."""
-    return environment(autoescape=True).get_template("page.html")
 
 
 def markdown_template(name: str) -> Template:

@@ -53,8 +53,11 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     shared = {"core": packed_block(core(run, tables))}
     if run.settings:
         shared["config"] = packed_block(run.settings)
-    known = {name: {**common[name], **template_lines(of)} for name, of in datasets.items()}
-    shared |= {f"dataset/{name}": packed_block(each) for name, each in known.items() if each}
+    for name, of in datasets.items():
+        # Each text is one line, whatever its white space.
+        texts = {"templates": [" ".join(text.split()) for text in of.templates]} if any(of.templates) else {}
+        if known := common[name] | texts:
+            shared[f"dataset/{name}"] = packed_block(known)
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
     compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
@@ -114,7 +117,7 @@ def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
 
 
 def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
-    """Returns what is said of a dataset and its measures."""
+    """Returns the facts of a dataset and its measures."""
     measures = {
         name: {"title": one.title, "symbol": one.symbol, "meaning": one.meaning, "unit": one.unit, "fair": one.fair}
         for name, one in dataset.measures.items()
@@ -131,7 +134,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
 
 
 def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns each cell with the numbers that stand for it, and why they are withheld, if they are."""
+    """Returns each cell with its headline numbers, and why they are withheld, if they are."""
     cells = []
     for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
         flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
@@ -170,27 +173,22 @@ def family_of(dataset: ReportDataset) -> ModuleType | None:
 
 
 def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
-    """Returns what the cells of a dataset share; nothing where its family does not say."""
+    """Returns what the cells of a dataset share; nothing if its family has no such part."""
     make = getattr(family_of(dataset), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
     return shared
 
 
-def template_lines(dataset: ReportDataset) -> dict[str, Any]:
-    """Returns what the templates of a dataset say, on one line each; nothing where that is not known."""
-    return {"templates": [" ".join(text.split()) for text in dataset.templates]} if any(dataset.templates) else {}
-
-
 def cell_block(
     cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
-    """Returns what the page of a cell shows: its rows of the summary, and what its family tells of its parts."""
-    told_of = ("measure", "options", "bias_type", "n", "flag", *MARK_COLUMNS)
-    own = {"summary": [of_row(row, told_of) for row in summary.to_dicts()]}
+    """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
+    keys = ("measure", "options", "bias_type", "n", "flag", *MARK_COLUMNS)
+    own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):
-        told: dict[str, Any] = make(cell, shared)
-        return own | told
+        parts: dict[str, Any] = make(cell, shared)
+        return own | parts
     keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
     carried = keyed.head(MOST_KEYED).to_dicts()
     names = ("measure", "options", "n", *MEASURE_KEYS)

@@ -36,7 +36,7 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
         paths: JSON files, as `Stored` has them.
 
     Returns:
-        One row per figure, with its keys as columns (schema `PUBLISHED`).
+        One row per figure, with its keys as columns (schema `PUBLISHED_SCHEMA`).
 
     Raises:
         InputError: a file cannot be read or is no such JSON, with every faulty figure.
@@ -55,7 +55,7 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
 
     Args:
         summary: schema `SUMMARY`.
-        published: schema `PUBLISHED`; what `published_rows` shows, and numbers of single subjects, are left out.
+        published: schema `PUBLISHED_SCHEMA`; what `published_rows` shows, and numbers of single subjects, are left out.
 
     Returns:
         A row per cell and measure, in the order of the summary: `model`, `dataset`, `kind`, `label`, `measure`,
@@ -75,7 +75,7 @@ def published_rows(summary: pl.DataFrame, measures: pl.DataFrame, published: pl.
     Args:
         summary: schema `SUMMARY`.
         measures: schema `MEASURES`.
-        published: schema `PUBLISHED`.
+        published: schema `PUBLISHED_SCHEMA`.
 
     Returns:
         A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`, `published_mu`, `eta`,

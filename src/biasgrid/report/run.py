@@ -1,4 +1,4 @@
-"""What the report is told of a run: models, datasets, figures and tables."""
+"""The models, datasets, figures and tables of a run, gathered from its files for the report."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class ReportDataset:
         instances: how many instances each of its variants has.
         dropped: the subjects that each variant leaves out, because they are not one token.
         imported: how many instances the dump of each imported model holds.
-        answered: of generative models, what `tables.answered.how_answered` says of their answers.
+        answered: of generative models, the counts of their answers from `tables.summary.answer_counts`.
         family: the name of its family, whose view the page has.
-        reference: the reference of its family, whose module `payload` tells what the view shows.
+        reference: the reference of its family, whose module `payload` makes what the view shows.
         sensitive: whether its texts are hidden until asked for.
-        templates: what each of its templates says, by number; empty where that is not known.
+        templates: the text of each of its templates, by number; empty where that is not known.
     """
 
     name: str
@@ -165,13 +165,13 @@ def gather_run(
     measures: Sequence[Path],
     same_models: str,
 ) -> ReportRun:
-    """Says what was run.
+    """Gathers what was run.
 
     Args:
         title: the report's title.
         config: the name of the config.
         models: kind, label and task of each model, by name.
-        datasets: what `ReportDataset` has of each dataset besides what its tables say, by name.
+        datasets: what `ReportDataset` has of each dataset besides the facts in its tables, by name.
         strengths: the models that learned a synthetic bias.
         level: the coverage of intervals.
         results: the folder of results.
@@ -190,7 +190,11 @@ def gather_run(
         config=config,
         versions={"biasgrid": versions["biasgrid"], **versions["libraries"]},
         models=[
-            ReportModel(name=name, **origin(records.get(name), dump_facts(name, imported)), **of_model)
+            ReportModel(
+                name=name,
+                **origin(records.get(name), [read_provenance(path) for path in imported if path.parent.name == name]),
+                **of_model,
+            )
             for name, of_model in models.items()
         ],
         datasets=[gather_dataset(name, facts, instances, imported, measures) for name, facts in datasets.items()],
@@ -211,10 +215,10 @@ def gather_dataset(
     imported: Iterable[Path],
     measures: Iterable[Path],
 ) -> ReportDataset:
-    """Says what a dataset asks and measures, counts its instances, and names the subjects that variants dropped."""
+    """Gathers the facts of a dataset: its instances are counted, and subjects that variants dropped are named."""
     tables = {path.stem: path for path in instances if path.parent.name == name}
     dumps = {path.parent.name: path for path in imported if path.parents[1].name == name}
-    told = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
+    answers = {path.stem: read_provenance(path).get("answered") for path in measures if path.parent.name == name}
     # Families that compare no subjects leave none out.
     dropped = {variant: read_provenance(path).get("dropped_subjects") for variant, path in tables.items()}
     return ReportDataset(
@@ -223,13 +227,8 @@ def gather_dataset(
         instances={variant: count_rows(path) for variant, path in tables.items()},
         dropped={variant: names for variant, names in dropped.items() if names},
         imported={model: count_rows(path) for model, path in dumps.items()},
-        answered={model: answered for model, answered in told.items() if answered},
+        answered={model: answered for model, answered in answers.items() if answered},
     )
-
-
-def dump_facts(model: str, imported: Iterable[Path]) -> list[Mapping[str, Any]]:
-    """Returns what the tables of an imported model say of its dumps, none of another model's."""
-    return [read_provenance(path) for path in imported if path.parent.name == model]
 
 
 def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -242,7 +241,7 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
 
 
 def source(record: Mapping[str, Any]) -> str:
-    """Names where a checkpoint is from, or the server that answers; else the keys of the config that stand for it."""
+    """Names where a checkpoint is from, or the server that answers; else the keys of the config that name it."""
     keys = record.get("keys", {})
     if endpoint := keys.get("endpoint"):
         return f"{endpoint['model']} at {endpoint['url']}"

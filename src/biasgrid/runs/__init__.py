@@ -1,1 +1,1 @@
-"""What the files of a run say: where they lie, how many rows they have and will have, how far it is."""
+"""Runs: where their files are, what they cost, how far they are, and what they have made."""

@@ -20,7 +20,7 @@ RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
 class AuditFinding(NamedTuple):
-    """A file that is not as the manifest says.
+    """A file that is not as in the manifest.
 
     Attributes:
         state: `damaged`, `missing`, `foreign`, or `unmade` by the last run, which failed.
@@ -116,7 +116,7 @@ def stores_of_results(results: Path) -> Iterator[Store]:
 
 
 def command(config: str, empty: Sequence[str] = (), targets: Sequence[str] = (), forced: Sequence[str] = ()) -> str:
-    """Words the command that makes files.
+    """Returns the command that makes files.
 
     Args:
         config: the config's files as a manifest names them; settings given beside them are the reader's to add.
@@ -138,7 +138,7 @@ def refuse_empty(layout: Layout) -> None:
         UserError: naming each such file, and what to remove.
     """
     lines = []
-    for path in [*outputs_in(layout.results, layout.made), layout.manifest]:
+    for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
             output = layout.results / output_of(str(path.relative_to(layout.results)))
             lines.append(f"{path}: the file is empty; remove {'it' if output == path else output} and run again")
@@ -147,7 +147,7 @@ def refuse_empty(layout: Layout) -> None:
 
 
 def is_empty(path: Path) -> bool:
-    """Says whether there is a file without a byte."""
+    """Returns whether a path is an empty file."""
     return path.is_file() and path.stat().st_size == 0
 
 

@@ -1,15 +1,19 @@
-"""Files that jobs read at the beginning of a run, read when a config is validated as those jobs will read them."""
+"""What is checked before a run: files that its jobs read, words that models do not know, and the folder of results."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.base.faults import Fault, InputError, first_few
+from biasgrid.base.faults import Fault, InputError, UserError, first_few
+from biasgrid.base.files import read_made, write_text
 from biasgrid.base.references import load_reference
+from biasgrid.base.renamed import RENAMED_COLUMNS, RENAMED_FOLDERS, VERSION
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import load_backend
@@ -25,13 +29,18 @@ LARGEST_INPUT = 256 * 2**20
 """Up to how many bytes a file is read before its job does: about half a minute."""
 InputReader = tuple[Path, Callable[[], Any]]
 """A file, and what reads it."""
+INSTANCES_CHECKED = 256
+WORDS_LISTED = 5
+CONFIGS_NOTE = ".made_with.json"
+"""In a folder of results the list of the config files that it is made with."""
+KEPT = "answers of servers, downloaded weights and trained models are kept"
 
 
 def check_inputs(config: Config) -> list[str]:
     """Refuses dumps and training data of selected models that their jobs would refuse.
 
     Returns:
-        Those that were not read: files that are larger than `LARGEST`. What is downloaded is not there yet.
+        Those that were not read: files that are larger than `LARGEST_INPUT`. What is downloaded is not there yet.
 
     Raises:
         InputError: with the faults of each file.
@@ -71,10 +80,6 @@ def training_data(config: Config) -> Iterator[InputReader]:
             yield Path(section.train.data), partial(read_squad, section.train.data)
 
 
-INSTANCES_CHECKED = 256
-WORDS_LISTED = 5
-
-
 class OutOfVocabulary(NamedTuple):
     """What the tokenizer of a model does not know of a dataset.
 
@@ -98,30 +103,31 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
         lists: the word lists of all selected datasets and variants.
     """
     layout = Layout(config)
-    backends = {name: backend for name in config.run.models if (backend := backend_of(layout, name))}
+    folders = {
+        name: checkpoint_folder(layout.record("models", name), config.models[name].folder) for name in config.run.models
+    }
+    backends = {
+        name: backend
+        for name, folder in folders.items()
+        if folder and (backend := load_backend(folder / "tokenizer.json"))
+    }
     cells = [
         (model, dataset, config.question(model, dataset).variant)
         for model, dataset in config.cells()
         if model in backends and not config.models[model].predictions
     ]
     needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
-    asked = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
+    samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
     for model, dataset, variant in cells:
-        texts = [f"{pair} {text}" for pair, text, _ in asked[dataset, variant]]
+        texts = [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
         unknown = [unknown_words(backends[model], text) for text in texts]
         if any(unknown):
             words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
             yield OutOfVocabulary(model, dataset, sum(map(bool, unknown)) / len(texts), words)
 
 
-def backend_of(layout: Layout, model: str) -> Tokenizer | None:
-    """Returns the tokenizer of a model, None where its tokenizer.json is not at hand."""
-    folder = checkpoint_folder(layout.record("models", model), layout.config.models[model].folder)
-    return load_backend(folder / "tokenizer.json") if folder else None
-
-
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
-    """Returns the parts of a text for which the unknown token stands."""
+    """Returns the parts of a text that become the unknown token."""
     ids = {backend.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
     encoding = backend.encode(text, add_special_tokens=False)
     places = zip(encoding.ids, encoding.offsets, strict=True)
@@ -129,10 +135,88 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
 
 
 def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
-    """Words each of them in a line."""
+    """Yields a warning for each, in a line."""
     for model, dataset, share, words in found:
         named = first_few([*map(repr, words)], WORDS_LISTED)
         yield (
             f"warning: {model} on {dataset}: {share:.0%} of the instances have text that the tokenizer does not know: "
             f"{named}"
         )
+
+
+def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
+    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
+
+    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
+    moved together with its results.
+
+    Args:
+        results: the folder.
+        configs: paths of the files, later ones adding to earlier ones.
+
+    Raises:
+        UserError: the folder was made with other files, or cannot be written to.
+    """
+    note = Path(results, CONFIGS_NOTE)
+    if not note.exists():
+        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
+        return
+    made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
+    if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
+        return
+    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
+    raise UserError(
+        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
+        f"`results` in {now} to another folder, or remove {note} to go on in this one"
+    )
+
+
+def noted_configs(note: Path) -> list[str]:
+    """Reads which config files a note names.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    names = read_made(note, "a list of config files")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def is_same_file(first: Path, second: Path) -> bool:
+    """Returns whether two paths are the same file, or the same place without a file."""
+    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
+
+
+def upgrade_notice(results: Path) -> str | None:
+    """Returns a notice of the tables that a run makes again because they have names of an earlier version.
+
+    Args:
+        results: the folder of results.
+
+    Returns:
+        Two sentences for the terminal; None where no table has an old name.
+    """
+    tables = {path.relative_to(results).parts[0]: path for path in sorted(results.glob("[!.]*/**/*.parquet"))}
+    renamed = {folder: old for folder, path in tables.items() if (old := old_columns(path))}
+    unused = sorted(name for name in RENAMED_FOLDERS if (results / name).is_dir())
+    if not renamed and not set(unused) & tables.keys():
+        return None
+    columns = sorted({name for names in renamed.values() for name in names})
+    what = f" ({', '.join(f'{name} is {RENAMED_COLUMNS[name]}' for name in columns)})" if columns else ""
+    again = ", ".join(sorted(renamed.keys() - set(unused))) or "the tables of these folders"
+    folders = ", ".join(f"{name}/ (now {RENAMED_FOLDERS[name]}/)" for name in unused)
+    rest = f" No longer used, and yours to remove: {folders}." if unused else ""
+    return (
+        f"{results} was made by an earlier version. Since {VERSION} columns have other names{what}: made again are "
+        f"{again}; {KEPT}.{rest}"
+    )
+
+
+def old_columns(path: Path) -> list[str]:
+    """Returns the columns of a table that have names of an earlier version; none of a table that cannot be read."""
+    # A run without tables of before needs no polars.
+    import polars as pl
+
+    try:
+        return [name for name in pl.read_parquet_schema(path) if name in RENAMED_COLUMNS]
+    except (OSError, pl.exceptions.PolarsError):
+        return []

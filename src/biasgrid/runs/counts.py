@@ -1,4 +1,4 @@
-"""How many rows tables have, and will have, without reading or making them."""
+"""How many rows tables have and will have, without reading or making them: known, bounded or estimated numbers."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class Estimate:
 
 
 UNKNOWN = Estimate(None)
+UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
-def total(figures: Iterable[Estimate]) -> Estimate:
-    """Adds figures; the sum is known as its loosest part is, and not at all where a part is unknown."""
-    parts = list(figures)
+def total(estimates: Iterable[Estimate]) -> Estimate:
+    """Adds estimates; the sum is known as its loosest part is, and not at all where a part is unknown."""
+    parts = list(estimates)
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
         return UNKNOWN
@@ -64,7 +65,7 @@ def loosest(kinds: Iterable[EstimateKind]) -> EstimateKind:
 def json_data(value: Any) -> Any:
     """Turns dataclasses into what JSON can hold.
 
-    A figure `x` becomes two keys: `x`, the number or null, and `x_is`, its kind or null where it is unknown.
+    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, its kind or null where it is unknown.
     """
     if isinstance(value, list):
         return [json_data(part) for part in value]
@@ -74,24 +75,17 @@ def json_data(value: Any) -> Any:
     for field in fields(value):
         part = getattr(value, field.name)
         if isinstance(part, Estimate):
-            content[field.name] = None if part.value is None else rounded_number(part.value)
+            # An integer where no decimals are left.
+            short = None if part.value is None else round(part.value, 3)
+            content[field.name] = int(short) if short is not None and short == int(short) else short
             content[f"{field.name}_is"] = None if part.value is None else part.kind
         else:
             content[field.name] = json_data(part)
     return content
 
 
-def rounded_number(value: float) -> float:
-    """Rounds to three decimals, and to an integer where none is left."""
-    short = round(value, 3)
-    return int(short) if short == int(short) else short
-
-
-UNKNOWN_TOKENS = ("[UNK]", "<unk>")
-
-
 class TableFacts(NamedTuple):
-    """What a table's metadata tell: how many rows it has and its provenance (empty where it carries none)."""
+    """A table's metadata: how many rows it has, and its provenance (empty if it carries none)."""
 
     rows: int
     provenance: dict[str, Any]
@@ -156,34 +150,30 @@ def count_instances(
     counts: dict[tuple[str, str], tuple[PlannedInstances, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        asked = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
+        counted = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
         table = layout.instances(dataset, variant)
         exact = name is None or one_token[name] is not None
-        counts[dataset, variant] = asked, Estimate(asked.instances) if exact else count_all(table, content, asked)
+        facts = None if exact else table_facts(table)
+        if facts is not None and facts.provenance.get("word_lists") == content.digest():
+            counts[dataset, variant] = counted, Estimate(facts.rows)
+        else:
+            counts[dataset, variant] = counted, Estimate(counted.instances, "exact" if exact else "at most")
     return counts
 
 
 def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> PlannedInstances:
-    """Returns what lists ask, as their family tells it, or by expanding them."""
+    """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
     reading = load(stage(family, "reading"))
-    if not hasattr(reading, "asked"):
+    if not hasattr(reading, "planned_instances"):
         import polars as pl
 
         return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
-    asked: PlannedInstances = reading.asked(lists, one_token)
-    return asked
-
-
-def count_all(table: Path, lists: Lists, asked: PlannedInstances) -> Estimate:
-    """Counts the instances of what is asked, of which some may be dropped."""
-    facts = table_facts(table)
-    if facts is not None and facts.provenance.get("word_lists") == lists.digest():
-        return Estimate(facts.rows)
-    return Estimate(asked.instances, "at most")
+    counted: PlannedInstances = reading.planned_instances(lists, one_token)
+    return counted
 
 
 def one_token_of(layout: Layout, name: str) -> OneToken | None:
-    """Returns what tells the one-token words of a family's tokenizer, None where its tokenizer.json is not at hand."""
+    """Returns the test for one-token words of a family's tokenizer, None where its tokenizer.json is not at hand."""
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_backend(folder / "tokenizer.json") if folder else None
@@ -196,7 +186,7 @@ def one_token_of(layout: Layout, name: str) -> OneToken | None:
 
 
 def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
-    """Returns where a checkpoint is on this machine: as its record tells, or the folder that the config names.
+    """Returns where a checkpoint is on this machine: from its record, or the folder that the config names.
 
     Returns:
         The folder, None where the checkpoint has not been fetched or made, or is gone.

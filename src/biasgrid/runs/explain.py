@@ -1,4 +1,4 @@
-"""Finds all that was asked and said behind one number of a finished run, and computes the number from it again."""
+"""Finds all prompts and responses behind one number of a finished run, and computes the number from them again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Explanation(NamedTuple):
         flag: why it has none.
         recomputed: its value from all that is concerned, None where nothing was measured.
         n: how many things that the measure counts it is made of.
-        units: all that was asked and said, a row per instance, unit by unit: columns of `EVIDENCE`.
+        units: all prompts and responses, a row per instance, unit by unit: columns of `EVIDENCE`.
     """
 
     measure: str
@@ -46,7 +46,7 @@ class Explanation(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the table has what comes out again; of a number that is withheld that cannot be said."""
+        """Whether the table has the recomputed value; a number that is withheld always agrees."""
         if self.stated is None or self.recomputed is None:
             return self.flag is not None or self.stated is self.recomputed
         return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE)
@@ -78,26 +78,32 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     reference = stage(family, "evidence")
     if not exists(reference) or not hasattr(load(reference), "concerned"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
-    way, stages = load(reference), load(stage(family, "measure"))
-    if "other" in way.EXPLAINED:
+    evidence, stages = load(reference), load(stage(family, "measure"))
+    if "other" in evidence.EXPLAINED:
         about = as_in_table(measures, about)
-    check_explained(measures, about, way.EXPLAINED, dataset)
-    measure, chosen = way.number(about, options)
+    check_explained(measures, about, evidence.EXPLAINED, dataset)
+    measure, chosen = evidence.number(about, options)
     instances, predictions = results / made_of["instances"], [results / each for each in made_of["predictions"]]
     answered = cell_provenance(instances, predictions)
     check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
-    asked = way.concerned(tables[0], about).collect()
-    said = tables[1].filter(pl.col("instance").is_in(asked["instance"].implode())).collect()
-    scorers = scorer_responses(results, made_of)
-    observations = stages.observe(asked, said, options, *([scorers] if scorers else []))
-    named = {name: about[name] for name in way.EXPLAINED}
-    again = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
-    before = row_of_number(measures, measure, chosen, named)
-    cell = MeasuredCell(asked.lazy(), said.lazy(), observations, measures, options)
+    prompts = evidence.concerned(tables[0], about).collect()
+    responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
+    scorers = {}
+    if made_of.get("texts"):
+        files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in made_of["scorers"].items()}
+        scorers = read_scorers(files, results / made_of["texts"])
+    observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
+    named = {name: about[name] for name in evidence.EXPLAINED}
+    recomputed = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    value = recomputed.get("value")
+    if value is not None and math.isnan(value):
+        value = None
+    stated = row_of_number(measures, measure, chosen, named)
+    cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
-        measure, chosen, before.get("value"), before.get("flag"), known_value(again.get("value")), again.get("n", 0),
-        way.units(cell, about),
+        measure, chosen, stated.get("value"), stated.get("flag"), value, recomputed.get("n", 0),
+        evidence.units(cell, about),
     )  # fmt: skip
 
 
@@ -117,19 +123,6 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
     if faults:
         raise InputError(faults)
     return results / "measures" / dataset / f"{model}.parquet"
-
-
-def scorer_responses(results: Path, made_of: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Reads what other models said of a cell's texts.
-
-    Args:
-        results: the folder of results.
-        made_of: what the cell was measured from, from `families.cell.whereabouts`.
-    """
-    if not made_of.get("texts"):
-        return {}
-    files = {model: (kind, str(results / file)) for model, (kind, file) in made_of["scorers"].items()}
-    return read_scorers(files, results / made_of["texts"])
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
@@ -184,8 +177,3 @@ def row_of_number(measures: pl.DataFrame, measure: str, options: str, about: Map
     others = [pl.col(key).is_null() for key in keys if key not in wanted and key != "bias_type"]
     rows = measures.filter(*others, *(pl.col(key) == name for key, name in wanted.items()), measure=measure)
     return next(iter(rows.filter(options=options).to_dicts()), {})
-
-
-def known_value(value: float | None) -> float | None:
-    """Returns a number, None in place of NaN."""
-    return None if value is None or math.isnan(value) else value

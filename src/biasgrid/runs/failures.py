@@ -1,4 +1,4 @@
-"""Which jobs have failed, and why: told from the logs that the workflow's scripts write."""
+"""Which jobs have failed, and why, from the logs that the workflow's scripts write."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import RECORDS, Layout
 
 PREDICTS = ("predict", "predict_scorer")
-"""The rules that ask models: their failures are told with what they ask."""
+"""The rules that ask models: their failures are reported with their cells."""
 LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
 """A line of a log that a job writes only where it fails, as `biasgrid.jobs.logs` does."""
 
@@ -32,7 +32,7 @@ class Failure:
 
 
 def failure_of(rule: str, log: Path) -> Failure | None:
-    """Returns the failure that a log tells of, None where there is none: every run of a job begins its log anew."""
+    """Returns the failure in a log, None where there is none: every run of a job begins its log anew."""
     error = last_error(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else None
     return None if error is None else Failure(rule, str(log), error)
 
@@ -40,8 +40,8 @@ def failure_of(rule: str, log: Path) -> Failure | None:
 def last_error(log: str) -> str | None:
     """Returns in one line the error that a log's job failed with, None where it did not.
 
-    An error of the user's is told by its message, or where that is a heading by the first line under it; any other
-    by the last line of its traceback.
+    A user's error is its message or, if that is a heading, the first line under it; any other error is the last line
+    of its traceback.
     """
     errors = list(LAST_WORDS.finditer(log))
     if not errors:

@@ -1,4 +1,4 @@
-"""How noisy the numbers of finished cells are."""
+"""How wide intervals will be by how much of a grid is asked: from the noise of finished cells, or of an assumed one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
-from pathlib import Path
 
 import polars as pl
 
@@ -24,12 +23,17 @@ from biasgrid.tables.statistics import STATISTICS, VARIANCES
 ASSOCIATION = ("subject", "attribute")
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
 
+SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
+ASSUMED = 0.1
+"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
+0.2 and as much the cluster's as the subject's."""
+
 
 def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[NoiseEstimate, str]]:
-    """Yields what a finished cell tells of its noise, and of which number: nothing of one that is not finished."""
+    """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
     paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
-        rows = intervals_in(paths[0])
+        rows = read_table(paths[0], STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
         variances = read_table(paths[1], VARIANCES)
         associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
         if len(associations):
@@ -38,12 +42,9 @@ def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) 
             some = rows.filter(are_headlines(headlines))
             rows = some if len(some) else rows
             name = rows["measure"][0]
-            yield noise_of_means(rows.filter(measure=name)), name
-
-
-def intervals_in(path: Path) -> pl.DataFrame:
-    """Returns the numbers of a cell whose standard error over templates is known."""
-    return read_table(path, STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
+            rows = rows.filter(measure=name)
+            variance = float(rows["se"].pow(2).median() or 0)  # type: ignore[arg-type]
+            yield noise_of_mean(variance, *sample_sizes(rows)), name
 
 
 def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
@@ -57,13 +58,8 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseE
     return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
 
 
-def noise_of_means(rows: pl.DataFrame) -> NoiseEstimate:
-    """Returns the noise of means."""
-    return noise_of(float(rows["se"].pow(2).median() or 0), *sample_sizes(rows))  # type: ignore[arg-type]
-
-
-def noise_of(variance: float, clusters: int, units: float) -> NoiseEstimate:
-    """Returns the noise of a mean: what clusters and units have in it is not distinguishable, so both count in full."""
+def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:
+    """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in full."""
     return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
 
 
@@ -72,15 +68,9 @@ def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
     return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
 
 
-SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
-ASSUMED = 0.1
-"""Standard deviation between clusters where no cell is finished: about that of a model whose strongest associations are
-0.2 and as much the cluster's as the subject's."""
-
-
 @dataclass(frozen=True)
 class ForecastShare:
-    """What a share of a dataset's variant costs and tells.
+    """What a share of a dataset's variant costs, and how certain its numbers are.
 
     Attributes:
         share: which share of what the config asks.
@@ -99,14 +89,14 @@ class ForecastShare:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How sure one number of a dataset's variant will be.
+    """How certain one number of a dataset's variant will be.
 
     Attributes:
         dataset, variant: what is asked.
         number: which number: an association, or the name of a measure.
         clusters: how many clusters the variant has.
         cells: how many finished cells this is from; of none, from what is assumed.
-        steps: what shares of it cost and tell.
+        steps: the forecasts for shares of it.
         wanted: the share that has intervals of the wanted width; None where none has, or no width is wanted.
         clusters_wanted: how many clusters had such intervals, where no share has; None where a thousand had not.
     """
@@ -124,7 +114,7 @@ class Forecast:
 def forecast_intervals(
     config: Config, lists: Mapping[tuple[str, str], Lists], planned: Plan, width: float | None
 ) -> list[Forecast]:
-    """Tells of each variant of a dataset that models answer how sure its numbers will be.
+    """Returns how certain the numbers of each variant of a dataset will be.
 
     Args:
         config: the config.
@@ -152,12 +142,12 @@ def forecast_variant(
     cells: list[CellPlan],
     width: float | None,
 ) -> Forecast:
-    """Tells how sure the numbers of one variant will be; of several finished cells those of the noisiest."""
+    """Returns how certain the numbers of one variant will be; of several finished cells the noisiest counts."""
     layout, alpha = Layout(config), 1 - config.statistics.level
     headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
-    assumed = noise_of(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
+    assumed = noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1), "a mean over templates"
     noise, number = max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
     wanted = share_for_width(noise, width, alpha) if width is not None else None
     missed = width is not None and wanted is None
@@ -174,15 +164,15 @@ def forecast_variant(
 
 
 def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str) -> int:
-    """Returns how many clusters a variant asks; 1 where its family tells no templates."""
-    asked = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
-    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:asked])))
+    """Returns how many clusters a variant asks; 1 if its family has no templates."""
+    count = config.family(dataset).templates_asked(lists[dataset, variant]) if (dataset, variant) in lists else None
+    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
 def forecast_share(
     noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan], known: bool
 ) -> ForecastShare:
-    """Tells what a share costs and tells; without a finished cell widths are about right at best."""
+    """Returns what a share costs and how wide its intervals are: without a finished cell, only about."""
     found = precision_at(noise, share, alpha)
     width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)
     instances = cells[0].instances.times(share, "about" if share < 1 else "exact")

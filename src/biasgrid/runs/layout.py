@@ -1,27 +1,26 @@
-"""Where the files of a config's results lie: what the workflow's rules name, for all that looks at results."""
+"""Where the files of a config's results lie, for rules and for all that reads results; and which figures there are."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.base.faults import UserError
-from biasgrid.base.files import read_made, write_text
 from biasgrid.config import Config
-from biasgrid.report.figures import GRID
+from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import Controls
 
 RECORDS = ("models", "bases", "tokenizers")
 """The folders of the records that rule fetch makes."""
 SCORERS = "scorers"
-"""The folder of what models say of the texts of others."""
+"""The folder of the responses of scorers."""
 REPORT = Path("report", "index.html")
 """The first page of the report, in the folder of results."""
 MANIFEST = "manifest.json"
 FAILED_MANIFEST = "manifest.failed.json"
+SYNTHETIC_FIGURE = "synthetic"
+"""The figure of the known effect beside what was measured."""
+CONTROLS_FIGURE = "controls"
+"""The figure of the tests of datasets beside those of their controls."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Shard:
 
 
 class Layout:
-    """Knows where the files of a config lie: the one place that says so.
+    """Where the files of a config are: no other place knows.
 
     Where no names are given, functions return the patterns that rules name, such as `{dataset}/{model}.parquet`.
     """
@@ -64,21 +63,21 @@ class Layout:
     def instances_of_cell(self, dataset: str, model: str) -> Path:
         """Returns the instances table that a model answers, or that its dump holds."""
         if self.config.models[model].predictions:
-            return self.imported(dataset, model) / "instances.parquet"
+            return self.imported_tables(dataset, model) / "instances.parquet"
         return self.instances(dataset, self.config.question(model, dataset).variant)
 
     def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the dump of a cell that is downloaded."""
         return self.results.joinpath("dumps", dataset, f"{model}.json")
 
-    def imported(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+    def imported_tables(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the folder of the tables that a cell's dump holds."""
         return self.results.joinpath("imported", dataset, model)
 
     def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
         """Returns the predictions tables of a cell, imported or of its shards."""
         if self.config.models[model].predictions:
-            return [self.imported(dataset, model) / "predictions.parquet"]
+            return [self.imported_tables(dataset, model) / "predictions.parquet"]
         return [shard.predictions for shard in self.shards(dataset, model)]
 
     def shards(self, dataset: str, model: str) -> list[Shard]:
@@ -106,7 +105,7 @@ class Layout:
         return self.results.joinpath(SCORERS, "instances", dataset, f"{writer}.parquet")
 
     def scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Shard:
-        """Returns where the files of what a model says of the texts of a cell lie; they are one shard."""
+        """Returns the files of a scorer that reads the texts of a cell; they are one shard."""
         folder, name = self.results / SCORERS, "1-of-1"
         return Shard(
             predictions=folder.joinpath("predictions", dataset, writer, f"{model}.parquet"),
@@ -121,7 +120,7 @@ class Layout:
         return [(dataset, writer, model) for dataset, writer, asked in cells for model in asked.scorers]
 
     def answers_of_scorer(self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}") -> Path:
-        """Returns the folder of what a model has said of the texts of a cell, in this run or earlier."""
+        """Returns the folder of a scorer's responses to the texts of a cell, in this run or earlier."""
         return self.results.joinpath(".answers", f"{dataset}+{writer}", model)
 
     def measures(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -200,7 +199,7 @@ class Layout:
         """Returns the folder in which models that were trained are kept, by what they were trained on."""
         return self.results / ".answers" / ".trained" / model
 
-    def trained(self, model: str = "{model}") -> Path:
+    def trained_model(self, model: str = "{model}") -> Path:
         """Returns the folder of a model that the workflow trains."""
         return self.results / "trained" / model
 
@@ -209,23 +208,23 @@ class Layout:
         return self.results / "plots" / of
 
     @property
-    def made(self) -> set[str]:
+    def outputs(self) -> set[str]:
         """The files and folders in the folder of results that a run makes."""
-        records = self.capabilities(), *map(self.record, RECORDS)
-        tables = self.instances(), self.measures(), self.observations(), self.synthetic()
-        of_evidence = self.evidence(), self.evidence_parts()
-        of_statistics = (
-            self.statistics(),
-            self.variances(),
-            self.clusters(),
-            self.by_template(),
-            self.without_clusters(),
-        )
-        of_models = self.comparisons(), self.ranks(), self.agreement()
-        others = self.texts(), self.dump(), self.imported(), self.trained(), self.figures(), self.report, *records
-        shard, summaries = self.shard(), map(self.summary, ("parquet", "csv"))
-        of_cells = *tables, *of_evidence, *of_statistics, shard.predictions, shard.timing
-        paths = (*of_cells, *of_models, *others, *summaries)
+        shard = self.shard()
+        paths = [
+            *(
+                self.capabilities(),
+                *map(self.record, RECORDS),
+                self.trained_model(),
+                self.dump(),
+                self.imported_tables(),
+            ),
+            *(self.instances(), shard.predictions, shard.timing, self.texts(), self.observations(), self.synthetic()),
+            *(self.measures(), self.evidence(), self.evidence_parts()),
+            *(self.statistics(), self.variances(), self.clusters(), self.by_template(), self.without_clusters()),
+            *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
+            *(self.figures(), self.report),
+        ]
         return {path.relative_to(self.results).parts[0] for path in paths}
 
     @property
@@ -242,58 +241,6 @@ class Layout:
     def failed_manifest(self) -> Path:
         """What the last run has done and what not, where it failed."""
         return self.results / FAILED_MANIFEST
-
-
-NOTE = ".made_with.json"
-
-
-def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
-    """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
-
-    They are known by their places as seen from the folder: an edited config is the same one, and so is one that was
-    moved together with its results.
-
-    Args:
-        results: the folder.
-        configs: paths of the files, later ones adding to earlier ones.
-
-    Raises:
-        UserError: the folder was made with other files, or cannot be written to.
-    """
-    note = Path(results, NOTE)
-    if not note.exists():
-        write_text(note, json.dumps([os.path.relpath(config, results) for config in configs]) + "\n")
-        return
-    made_with = [Path(os.path.normpath(Path(results, config))) for config in noted_configs(note)]
-    if len(made_with) == len(configs) and all(map(is_same_file, made_with, map(Path, configs))):
-        return
-    before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
-    raise UserError(
-        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
-        f"`results` in {now} to another folder, or remove {note} to go on in this one"
-    )
-
-
-def noted_configs(note: Path) -> list[str]:
-    """Reads which config files a note names.
-
-    Raises:
-        UserError: it is damaged.
-    """
-    names = read_made(note, "a list of config files")
-    return [str(name) for name in names] if isinstance(names, list) else []
-
-
-def is_same_file(first: Path, second: Path) -> bool:
-    """Says whether two paths are of one file, or of one place where there is no file."""
-    return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
-
-
-SYNTHETIC_FIGURE = "synthetic"
-"""The figure of the known effect beside what was measured."""
-
-CONTROLS_FIGURE = "controls"
-"""The figure of the tests of datasets beside those of their controls."""
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:

@@ -37,9 +37,9 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets` (see
-        `asked_of`), `word_lists` (digests by dataset and variant), `models` (records by name), `same_models` (which of
-        them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all
-        outputs, by their paths below the folder of results).
+        `description_of_dataset`), `word_lists` (digests by dataset and variant), `models` (records by name),
+        `same_models` (which of them are one, in words), `cells` (see `facts_of_cell`), `totals`, `config_file` and
+        `files` (SHA-256 of all outputs, by their paths below the folder of results).
 
     Raises:
         UserError: a file is damaged or empty.
@@ -64,7 +64,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
             "seconds": round(sum(cell["seconds"] or 0 for cell in cells), 3),
         },
         config_file=config_file,
-        files=digests_of_results(layout.results, layout.made),
+        files=digests_of_results(layout.results, layout.outputs),
     )
 
 
@@ -75,7 +75,7 @@ def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
 
 
 def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
-    """Returns what a cell's files say.
+    """Returns the facts in a cell's files.
 
     Returns:
         `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were `instances_found`, made
@@ -161,7 +161,7 @@ def make_failed_manifest(
 
     Returns:
         The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and `totals` as `biasgrid
-        status` tells them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
+        status` has them; `failures` (see `Failure`); `missing`, the outputs that the run has not made, or not made
         anew, and `files`, the SHA-256 of those that are there, by their paths below the folder of results.
 
     Raises:
@@ -174,12 +174,11 @@ def make_failed_manifest(
         config_file=config_file,
         cells=json_data(status.cells),
         totals=json_data(status.totals),
-        failures=[json_data(failure_of_job(job)) for job in jobs if job.failed],
+        failures=[
+            json_data(failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED))
+            for job in jobs
+            if job.failed
+        ],
         missing=sorted(str(Path(output).relative_to(layout.results)) for job in jobs for output in job.outputs),
-        files=digests_of_results(layout.results, layout.made),
+        files=digests_of_results(layout.results, layout.outputs),
     )
-
-
-def failure_of_job(job: UnfinishedJob) -> Failure:
-    """Returns why a job failed: as its log tells, or that this tells nothing."""
-    return failure_of(job.rule, Path(job.log)) or Failure(job.rule, job.log, NO_ERROR_LOGGED)

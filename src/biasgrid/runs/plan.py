@@ -1,4 +1,4 @@
-"""What a grid will cost, cell by cell, and what of it is done: told without running or loading anything."""
+"""What a grid will cost, cell by cell, and what of it is done, without running or loading anything."""
 
 from __future__ import annotations
 
@@ -37,8 +37,12 @@ from biasgrid.runs.layout import SCORERS, Layout
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
 TABLE_BYTES = 6000
+"""About how many bytes a table has without its rows."""
+TEXT_BYTES = 100.0
+"""About how many bytes a text takes in a table of instances, which is compressed."""
+INSTANCES_TOKENIZED = 128
+"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,23 @@ class Totals(Costs):
         return total([self.instances_bytes, self.predictions_bytes])
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a grid costs.
+
+    Attributes:
+        cells: its cells, dataset by dataset.
+        scorers: the scorers of the texts of cells, dataset by dataset.
+        totals: the sums of both.
+        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
+    """
+
+    cells: list[CellPlan]
+    scorers: list[CellPlan]
+    totals: Totals
+    faster: dict[str, str]
+
+
 def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
     """Returns the size of tables together: as they are if all are there, else estimated from their rows."""
     if all(table.exists() for table in tables):
@@ -158,25 +179,22 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
 
 
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
-    """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *scorers]
-    costs = {field.name: total(getattr(each, field.name) for each in asked) for field in fields(Costs)}
-    costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in asked}.values())
+    """Returns sums over cells and scorers."""
+    planned = [*cells, *scorers]
+    costs = {field.name: total(getattr(each, field.name) for each in planned) for field in fields(Costs)}
+    costs["instances_bytes"] = total({each.instances_table: each.instances_bytes for each in planned}.values())
     return Totals(
         **costs,
         cells=len(cells),
-        seconds_left=total(each.seconds_left for each in asked),
-        shards=sum(each.shards for each in asked),
-        shards_done=sum(each.shards_done for each in asked),
+        seconds_left=total(each.seconds_left for each in planned),
+        shards=sum(each.shards for each in planned),
+        shards_done=sum(each.shards_done for each in planned),
         measured=sum(each.measured for each in cells),
     )
 
 
-NO_CHARGES = dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
-
-
 def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate) -> dict[str, Estimate]:
-    """Says what a cell's server is asked and charges.
+    """Returns the requests to a cell's server and what they cost.
 
     Args:
         charge: what an instance costs; None where no server is asked.
@@ -188,7 +206,7 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
         `requests`, `tokens_out`, `cost` and `spent`, as in `Costs`; zeros where no server is asked.
     """
     if charge is None:
-        return NO_CHARGES
+        return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
     written = instances.times(charge.tokens_out, "at most")
     cost = Estimate(charge.cost(tokens.value, written.value), loosest([tokens.kind, written.kind]))
     held = holdings_of(answers, [])
@@ -196,19 +214,13 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
     return {"requests": server_requests(charge, instances), "tokens_out": written, "cost": cost, "spent": spent}
 
 
-def server_requests(charge: Charge, figure: Estimate) -> Estimate:
+def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
     """Multiplies what is asked once of each instance with the requests that each takes."""
-    return figure.times(charge.requests, "exact" if charge.is_known else "at most")
-
-
-INSTANCES_TOKENIZED = 128
-"""How many instances are tokenized; on the standard grid their mean is within 1 % of that of all."""
-TEXT_BYTES = 100.0
-"""About how many bytes a text takes in a table of instances, which is compressed."""
+    return estimate.times(charge.requests, "exact" if charge.is_known else "at most")
 
 
 class Planner:
-    """Plans cells; what several of them share is told once."""
+    """Plans cells; what several of them share is computed once."""
 
     def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate):
         """Counts the instances of all variants and takes samples of them."""
@@ -239,19 +251,22 @@ class Planner:
             tokens = server_requests(charge, tokens)
         flop = tokens if entry.predictions else tokens.times(None if count is None else 2 * count)
         question = self.config.question(model, dataset)
-        asked, tables = self.layout.instances_of_cell(dataset, model), self.layout.predictions_of_cell(dataset, model)
+        instances_table, tables = (
+            self.layout.instances_of_cell(dataset, model),
+            self.layout.predictions_of_cell(dataset, model),
+        )
         return CellPlan(
             dataset=dataset,
             model=model,
             variant=question.variant,
             writer=None,
-            instances_table=str(asked),
+            instances_table=str(instances_table),
             instances=instances,
             tokens=tokens,
             **charges(charge, self.layout.answers(dataset, model), instances, tokens),
             parameters=count,
             flop=flop,
-            instances_bytes=size_of([asked], instances, self.config.family(dataset).instance_bytes),
+            instances_bytes=size_of([instances_table], instances, self.config.family(dataset).instance_bytes),
             predictions_bytes=size_of(tables, instances, question.row_bytes),
             seconds=Estimate(0) if entry.predictions else self.rate.seconds(instances, flop),
             shards=len(tables),
@@ -260,7 +275,7 @@ class Planner:
         )
 
     def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
-        """Plans what a model is asked of the texts that another writes in a cell."""
+        """Plans a scorer that reads the texts of a cell."""
         texts, shard = self.layout.texts(dataset, writer), self.layout.scorer(dataset, writer, model)
         instances, count = self.texts_of_cell(dataset, writer), self.parameters[model]
         tokens = self.tokens_of_texts(dataset, writer, model)
@@ -308,7 +323,7 @@ class Planner:
         return self.tokens_of(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
-        """Says what an instance of a cell costs; None where no server is asked."""
+        """Returns what an instance of a cell costs; None where no server is asked."""
         question, capabilities = self.config.question(model, dataset), self.layout.capabilities(model)
         scored_by = json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
         options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
@@ -323,20 +338,20 @@ class Planner:
 
     def tokens(self, dataset: str, model: str) -> Estimate:
         """Counts the tokens of a cell's instances."""
-        asked = dataset, self.config.question(model, dataset).variant
-        return self.tokens_of(model, self.instances[asked], asked)
+        variant = dataset, self.config.question(model, dataset).variant
+        return self.tokens_of(model, self.instances[variant], variant)
 
     def tokens_of(self, model: str, instances: Estimate, asked: tuple[str, str]) -> Estimate:
         """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand."""
         folder, joined, texts = self.folders[model], self.config.back_end_of(model).joined, self.texts[asked]
         if not texts:
             return instances
-        length = self.tokenized(folder / "tokenizer.json", asked, joined) if folder else None
+        length = self.mean_tokens(folder / "tokenizer.json", asked, joined) if folder else None
         if length is None:
             return instances.times(words_per_instance(texts, joined), "about")
         return instances.times(length, "sampled")
 
-    def tokenized(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
+    def mean_tokens(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None
@@ -350,33 +365,13 @@ class Planner:
         return self.lengths.get((digest, *key))
 
 
-__all__ = ["CellPlan", "Costs", "Plan", "Rate", "Totals", "make_plan", "totals_of"]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a grid costs.
-
-    Attributes:
-        cells: its cells, dataset by dataset.
-        scorers: what models are asked of the texts of cells, dataset by dataset.
-        totals: the sums of both.
-        faster: by model what `precision: auto` would do, where a job has found that it is at least twice as fast.
-    """
-
-    cells: list[CellPlan]
-    scorers: list[CellPlan]
-    totals: Totals
-    faster: dict[str, str]
-
-
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate) -> Plan:
     """Plans a grid.
 
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
-        rate: how fast the machine is; times are unknown where it does not say.
+        rate: how fast the machine is; times are unknown without one.
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]
@@ -395,5 +390,5 @@ def faster_models(config: Config) -> dict[str, str]:
         for each in found_on_processors(layout.answers(dataset, model))
         if "drift" in each
     ]
-    # Of several cells the one with the largest gain stands for the model.
+    # The cell with the largest gain counts for its model.
     return {model: words for _, model, words in sorted(found)}

@@ -1,4 +1,4 @@
-"""A few instances as a model gets them, and what it said of them."""
+"""The first instances of a dataset as a model gets them, and its responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
-    """Reads the first instances of a cell and what was said of them."""
+    """Reads the first instances of a cell and the responses to them."""
     layout, question = Layout(config), config.question(model, dataset)
     tables = layout.predictions_of_cell(dataset, model)
     missing = [table for table in tables if not table.exists()]
@@ -80,7 +80,7 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
     instances = read_instances(layout.instances_of_cell(dataset, model), keys)
-    said = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
-    observed = stages.observe(instances, said, question.options)
+    responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
+    observed = stages.observe(instances, responses, question.options)
     asked = instances.select("instance", *request_columns(instances.columns))
-    return Preview(asked.head(count), said.drop("key").head(count), observed.head(count))
+    return Preview(asked.head(count), responses.drop("key").head(count), observed.head(count))

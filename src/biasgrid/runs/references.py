@@ -1,4 +1,4 @@
-"""What a run has measured, as references in the format of `comparison.stored`."""
+"""What a run has measured, as references in the format of `stats.compare.references`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def digests_of_texts(instances: Mapping[str, Any]) -> str | None:
     """Returns what names the texts that a model was asked: the digest of their lists, and of subjects left out.
 
     Args:
-        instances: the provenance of the instances; of a dump, which does not tell, there is none.
+        instances: the provenance of the instances; a dump has none.
     """
     lists, dropped = instances.get("word_lists"), instances.get("dropped_subjects")
     return f"{lists} without {digest(dropped)[:16]}" if lists and dropped else lists

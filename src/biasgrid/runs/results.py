@@ -160,7 +160,7 @@ class TablesOfCells:
         self.check_there([path])
         return read_instances(path, self.keys)
 
-    def answered(self, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def instances_and_predictions(self, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Reads the instances that a model answers, and its predictions.
 
         Raises:
@@ -177,7 +177,7 @@ class TablesOfCells:
         return read_whole_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
 
     def check_there(self, paths: Sequence[Path]) -> None:
-        """Refuses tables that are not there, and says how they are made.
+        """Refuses tables that are missing, with the command that makes them.
 
         Raises:
             UserError: with the targets of Snakemake.

@@ -1,4 +1,4 @@
-"""How far a run is: what is made, at work, failed and waiting, told from the files alone, while it runs or after."""
+"""How far a run is: what is done, running, failed and waiting, from its files alone, while it runs or after."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ShardState = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[ShardState, ...] = get_args(ShardState)
 """From what most needs to be seen to what least does."""
 SECONDS_OF_A_BEAT = 120
-"""A job says every 5 seconds or so how far it is; one that has been silent for longer than this is not at work."""
+"""A job reports its progress about every 5 seconds; one that has been silent for longer than this is not running."""
 
 
 class ShardTimes(NamedTuple):
-    """What is read of `models.predict.Timing`."""
+    """The fields of `inference.models.predict.Timing` that are read."""
 
     rows: int
     found: int
@@ -44,10 +44,10 @@ class ShardStatus(NamedTuple):
 
 
 def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
-    """Looks how far a shard is that a rule makes.
+    """Returns how far a shard is.
 
-    A job that ends with an error has it in its log, which the next job of the shard begins anew; so an error says
-    that none is at work.
+    A job that fails leaves its error in its log, which the next job of the shard begins anew; so an error means that
+    no job is running.
     """
     table = status_of_table(shard.predictions)
     if table.state == "done":
@@ -63,20 +63,20 @@ def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
 
 
 def has_died(beat: Beat) -> bool:
-    """Says whether the process that wrote a beat is known to be gone, which only its own machine knows."""
+    """Returns whether the process that wrote a beat is known to be gone, which only its own machine knows."""
     return (
         beat.host == socket.gethostname() and not Path("/proc", str(beat.pid)).exists() and Path("/proc/self").exists()
     )
 
 
 def status_of_table(predictions: Path) -> ShardStatus:
-    """Says whether a predictions table is there; one that cannot be read is made again, and so is not."""
+    """Returns `done` if a predictions table is there and readable; one that cannot be read is made again."""
     facts = table_facts(predictions)
     return ShardStatus("waiting", 0) if facts is None else ShardStatus("done", facts.rows)
 
 
 def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
-    """Reads how long those of the finished shards took that say so."""
+    """Reads how long finished shards took, of those with a timing."""
     times = []
     for shard in shards:
         with suppress(OSError, ValueError, KeyError):
@@ -86,7 +86,7 @@ def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
 
 
 def mean_rate(times: Sequence[ShardTimes]) -> float | None:
-    """Returns the rows per second of finished shards, None where none says how long it took."""
+    """Returns the rows per second of finished shards, None where no timing is known."""
     seconds = sum(shard.seconds for shard in times)
     return sum(shard.rows - shard.found for shard in times) / seconds if seconds else None
 
@@ -160,7 +160,7 @@ class Status:
 
     Attributes:
         cells: its cells, dataset by dataset.
-        scorers: what models are asked of the texts of cells, dataset by dataset.
+        scorers: the scorers of the texts of cells, dataset by dataset.
         totals: sums over both.
         failures: failures of other rules than `predict` and `predict_scorer`.
         failed_manifest: what the last run has left that failed; None where it did not, or one is at work.
@@ -174,7 +174,7 @@ class Status:
 
 
 def read_status(config: Config) -> Status:
-    """Looks how far a run is.
+    """Returns how far a run is.
 
     Raises:
         InputError: not all instances are expanded, and the word lists by which they are counted have faults.
@@ -205,7 +205,7 @@ def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path,
 
 
 def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool) -> CellStatus:
-    """Looks how far a cell is."""
+    """Returns how far a cell is."""
     predictions, measures = layout.predictions_of_cell(dataset, model), layout.measures(dataset, model)
     shards = layout.shards(dataset, model)
     # Predictions that are imported are not made in shards.
@@ -224,7 +224,7 @@ def status_of_cell(layout: Layout, dataset: str, model: str, instances: Estimate
 
 
 def status_of_scorer(layout: Layout, dataset: str, writer: str, model: str, asked: Estimate) -> CellStatus:
-    """Looks how far a model is that reads the texts of a cell.
+    """Returns how far a scorer is that reads the texts of a cell.
 
     Args:
         layout: where files lie.
@@ -251,7 +251,7 @@ def status_of_scorer(layout: Layout, dataset: str, writer: str, model: str, aske
 def of_shards(
     shards: Sequence[ShardStatus], times: Sequence[ShardTimes], instances: Estimate, expanded: bool
 ) -> dict[str, Any]:
-    """Returns what the shards of a cell tell of it, as in `CellStatus`."""
+    """Returns the fields of `CellStatus` that come from a cell's shards."""
     rows, states = sum(shard.rows for shard in shards), count_states(shard.state for shard in shards)
     rates = [shard.rate for shard in shards if shard.rate is not None]
     return {
@@ -291,10 +291,10 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 
 
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
-    """Sums cells up, and what models are asked of their texts."""
-    asked = [*cells, *scorers]
-    instances, rows = total(each.instances for each in asked), sum(each.rows for each in asked)
-    rates = [each.rows_per_second or 0 for each in asked if each.shards["running"]]
+    """Returns sums over cells and scorers."""
+    statuses = [*cells, *scorers]
+    instances, rows = total(each.instances for each in statuses), sum(each.rows for each in statuses)
+    rates = [each.rows_per_second or 0 for each in statuses if each.shards["running"]]
     return StatusTotals(
         cells=len(cells),
         states=count_states(cell.state for cell in cells),
@@ -302,14 +302,14 @@ def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = (
         measured=sum(cell.measured for cell in cells),
         instances=instances,
         rows=rows,
-        found=sum(each.found for each in asked),
+        found=sum(each.found for each in statuses),
         rows_per_second=sum(rates) if rates else None,
         seconds_left=time_left(instances, rows, sum(rates)),
     )
 
 
 def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
-    """Says whether a file is there and none of the files that it was made from has changed since."""
+    """Returns whether a file is there and none of the files that it was made from has changed since."""
     made = modification_time(output)
     return made is not None and all(made >= (modification_time(path) or 0) for path in inputs)
 

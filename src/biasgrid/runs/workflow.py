@@ -78,6 +78,6 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
         unlock_results()
     if not is_done:
         raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")
-    # Where nothing is to be done Snakemake tells nobody.
+    # Snakemake calls no handler where there is nothing to do.
     layout.failed_manifest.unlink(missing_ok=True)
     return Results(layout.results)

@@ -17,7 +17,7 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.declared import FLAGS
 from biasgrid.families.probe.measure import evidence, measure, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_weights
-from biasgrid.families.probe.metrics.lines import pearson, slope, sums_of_lines
+from biasgrid.families.probe.metrics.sums import pearson, slope, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
 

@@ -11,7 +11,8 @@ from scipy.stats import t
 from small_probes import HIRING, cell_of, files_of
 
 from biasgrid.families.probe.declared import measures_of_probe
-from biasgrid.families.probe.measure import measure, observe, probe_of
+from biasgrid.families.probe.measure import measure, observe
+from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.statistics import statistics
 from biasgrid.stats.settings import StatisticsSettings
 
@@ -30,7 +31,9 @@ def answered(
     files = files_of(folder, probe)
     options = {"probe": str(files.probe), "mode": None}
     instances, predictions = cell_of(files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes])
-    units = {name: each.unit for name, each in measures_of_probe(probe_of(options)).items() if each.limit is None}
+    units = {
+        name: each.unit for name, each in measures_of_probe(read_probe_of_cell(options)).items() if each.limit is None
+    }
     return observe(instances, predictions, options), options, StatisticsSettings(units=units)
 
 

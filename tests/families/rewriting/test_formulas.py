@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.families.rewriting.formulas.extremes import harm_extremes
-from biasgrid.families.rewriting.formulas.ranked import jaccard, listed_names, prag, serp, spread
+from biasgrid.families.rewriting.formulas.similarity import jaccard, listed_names, prag, serp, spread_of_similarities
 from biasgrid.families.rewriting.formulas.words import (
-    bare_word,
+    clean_word,
     co_occurrence_bias,
     stereotypical_associations,
     table_of_words,
@@ -67,7 +67,13 @@ def test_extremes_keep_their_order(answers: list[tuple[int, float]], one: float,
 
 
 def test_words_are_cleaned() -> None:
-    assert [bare_word(word) for word in ("“Kind,”", "1990s", "it's", "--", "")] == ["kind", "<number>s", "it's", "", ""]
+    assert [clean_word(word) for word in ("“Kind,”", "1990s", "it's", "--", "")] == [
+        "kind",
+        "<number>s",
+        "it's",
+        "",
+        "",
+    ]
 
 
 def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
@@ -185,9 +191,9 @@ def test_similarities_are_1_for_equal_lists_and_0_for_others_without_a_name_in_c
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5))
 def test_the_spread_is_that_of_the_groups(similarities: list[float]) -> None:
-    found = spread(similarities)
+    found = spread_of_similarities(similarities)
     assert found is not None
     range_of, deviation = found
     assert range_of == pytest.approx(max(abs(one - other) for one, other in combinations(similarities, 2)))
     assert 0 <= deviation <= range_of / 2 + 1e-12
-    assert spread(similarities[:1]) is None
+    assert spread_of_similarities(similarities[:1]) is None

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.families.rewriting.files.layouts import LayoutName, read_layout
+from biasgrid.families.rewriting.files.prompts import LayoutName, read_layout
 from biasgrid.families.rewriting.reading import RewritingFiles, read
 
 TEXTS = [

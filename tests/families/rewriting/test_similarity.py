@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from small_rewriting import golden, needs_golden
 
-from biasgrid.families.rewriting.formulas.tokens import sentences, tokenize_words
-from biasgrid.families.rewriting.similarity.measures import SIMILARITIES
+from biasgrid.families.rewriting.formulas.similarity import SIMILARITIES
+from biasgrid.families.rewriting.formulas.tokens import sentences_of_text, tokenize_words
 
 
 def similarity(name: str, one: str, other: str) -> float:
@@ -34,7 +34,7 @@ TEXTS = st.text(st.sampled_from("abI 'n\".,:;!?()-$%1cat's \n"), max_size=60)
 
 @given(TEXTS)
 def test_words_are_those_of_nltk_where_sentences_are_the_same(text: str) -> None:
-    whole = [word for sentence in sentences(text) for word in NLTKWordTokenizer().tokenize(sentence)]
+    whole = [word for sentence in sentences_of_text(text) for word in NLTKWordTokenizer().tokenize(sentence)]
     assert tokenize_words(text) == whole
 
 

@@ -162,7 +162,7 @@ def test_instances_are_the_same_in_parts_of_any_size(
     instances = whole(expand(lists))
     assert instances.equals(with_keys(instances.drop("key")).select(instances.columns))
     monkeypatch.setattr(expand_module, "PART", part)
-    monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", part)
+    monkeypatch.setattr(keys, "AT_ONCE", part)
     parts = [*expand(lists).parts]
     assert pl.concat(parts).equals(instances)
     assert len(parts) == (12 if part <= 13 else 1)

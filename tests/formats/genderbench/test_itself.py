@@ -16,10 +16,10 @@ from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe.files.genderbench.probe import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
-from biasgrid.families.probe.files.marks import MarkRanges
+from biasgrid.families.probe.files.metrics import MarkRanges
 from biasgrid.families.probe.measure import numbers_of_cell
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
-from biasgrid.families.probe.observe import observe, probe_of
+from biasgrid.families.probe.observe import observe, read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 from biasgrid.formats.genderbench.reading import import_log
 from biasgrid.tables.metric import LETTERS
@@ -65,7 +65,7 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
     files = files_of_log(name, log, made(tmp_path_factory), tmp_path)
     instances, predictions = cell_of(files, answers_in(log))
     options = {"probe": str(files.probe), "mode": "genderbench"}
-    numbers = numbers_of_cell(probe_of(options), observe(instances, predictions, options))
+    numbers = numbers_of_cell(read_probe_of_cell(options), observe(instances, predictions, options))
     ours = {
         number.name: bootstrap_interval(number.finish(sums_of_draws(number.sums, expected["bootstrap_cycles"])))
         for number in numbers

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.formats.unqover.dumps import import_dump
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
+from biasgrid.formats.unqover.reading import import_dump
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.schema import answer_schema

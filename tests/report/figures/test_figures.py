@@ -27,11 +27,11 @@ from small_measures import table_of
 from biasgrid.base.references import load
 from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_FIGURES
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.report.figures import figures
 from biasgrid.report.figures.associations import heat_map, ranks
 from biasgrid.report.figures.cells import errors, intensity_mu, synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
+from biasgrid.report.figures.registry import figures
 from biasgrid.stats.ordering import select_rows
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.measures import SYNTHETIC

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import message_of, print_text, report_errors
-from biasgrid.cli.quickstart.commands import BAD_INPUT, ApiKey, Labels, ServedName, describe_models
+from biasgrid.cli.output import BAD_INPUT, message_of, print_text, report_errors
+from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
 
 PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "tokens": "tokens", "ranks": "rank"}
-"""What an answer says of each candidate or class, and how it is called."""
+"""The parts of a response that have a value for each candidate or class, and how they are called."""
 
 
 def ask(
@@ -100,14 +100,14 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
     for name, value in answer.items():
         if name not in PER_CANDIDATE and name not in typed.row:
             yield f"  {name:{width}}  {value_of_response(value)}"
-    said = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
+    values_by_name = {called: answer[name] for name, called in PER_CANDIDATE.items() if answer.get(name)}
     for place, candidate in enumerate(candidates):
-        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in said.items())
+        values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in values_by_name.items())
         yield f"  {candidate:{width}}  {'  '.join(values)}"
 
 
 def value_of_response(value: Any) -> str:
-    """Words a value of an answer."""
+    """Returns a value of a response in words."""
     if value is None:
         return "-"
     if isinstance(value, bool):

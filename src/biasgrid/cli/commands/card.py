@@ -1,4 +1,4 @@
-"""The command that writes what a model card says of a model's bias."""
+"""The command that writes the bias section of a model card."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import print_text, report_errors
 
 
 def card(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     model: Annotated[str, typer.Option(help="name of the model")],
     out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
 ) -> None:
@@ -28,8 +29,8 @@ def card(
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
         found = findings(summary, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
         sentences = {one.model: one.sentence for one in found}
-        again = command(manifest["config_file"])
-        written = str(card_of(model, summary, manifest, level, sentences, again))
+        repeat = command(manifest["config_file"])
+        written = str(card_of(model, summary, manifest, level, sentences, repeat))
         if out is not None:
             write_text(out, written)
     if out is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
-from biasgrid.stats.compare.sentences import three_digits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ LONGEST_SENTENCE = 16
 
 
 def compare(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     one: Annotated[str, typer.Argument(help="name of a model; or another folder of results, to compare both runs")],
     other: Annotated[str | None, typer.Argument(help="name of the model to subtract")] = None,
     dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,
@@ -44,7 +44,7 @@ def compare(
 
 
 def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
-    """Yields what there is to tell of two models on a dataset."""
+    """Yields the comparison of two models on a dataset, part by part."""
     from rich.text import Text
 
     yield Text(f"{found.dataset}: {found.one} less {found.other}", "bold")
@@ -107,6 +107,7 @@ def comparison_table(
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
     from biasgrid.cli.tables import fit_to_width, terminal_table
+    from biasgrid.stats.compare.sentences import three_digits
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
     sides = [
@@ -121,18 +122,22 @@ def comparison_table(
 
 
 def row_label(row: Mapping[str, Any], name: str) -> str:
-    """Words what a row is about, a measure with its options."""
+    """Returns the label of a row: a key, or a measure with its options."""
     options = f" ({row['options']})" if name == "measure" and row["options"] else ""
     return f"{row[name] or ''}{options}"
 
 
 def number_with_mark(row: Mapping[str, Any], side: str) -> str:
-    """Words the number of a model with its mark, if it has one."""
+    """Returns the number of a model with its mark, if it has one."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     return " ".join(filter(None, (three_digits(row[f"{side}value"]), row[f"{side}mark"])))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Words an interval: of what was picked because it is a discovery the wider one."""
+    """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]
     return "-" if low is None else f"{three_digits(low)}..{three_digits(high)}"

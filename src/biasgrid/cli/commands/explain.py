@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biasgrid.base.faults import InputError
+from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, print_data, print_text, report_errors
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class OutputFormat(Enum):
 
 
 def explain(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     model: Annotated[str, typer.Option(help="a model of the run")],
     dataset: Annotated[str, typer.Option(help="a dataset of the run")],
     subject: Annotated[str | None, typer.Option(help="with --attribute: explains how both are associated")] = None,
@@ -73,7 +73,7 @@ def explain(
 
 
 def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:
-    """Returns the units that are asked for, without columns that say the same everywhere, and how many there are."""
+    """Returns the units that are asked for, without empty columns, and how many units there are."""
     import polars as pl
 
     # Of two groups that are compared, each is the other one's.
@@ -82,8 +82,8 @@ def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.
     rows = units.filter(*(pl.col(name) == value for name, value in rest.items()))
     if either is not None:
         rows = rows.filter(either.any().over("unit"))
-    told = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
-    return rows.select(told).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
+    columns = [name for name in rows.columns if name not in OF_ALL and rows[name].null_count() < max(len(rows), 1)]
+    return rows.select(columns).cast({pl.Categorical: pl.String}), rows["unit"].n_unique()
 
 
 def of_first(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
 
 
 def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
-    """Words what came out, and what stands in the table."""
+    """Returns the recomputed value and that of the table in a sentence."""
     what = f"{found.measure} ({found.options})" if found.options else found.measure
     value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
     if found.stated is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 
 import typer
@@ -10,7 +10,6 @@ import typer
 from biasgrid.base.references import load_reference
 from biasgrid.cli.output import console, report_errors
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.families.family import Format
 
 imports = typer.Typer(no_args_is_help=True, help="Imports files of other projects.")
 exports = typer.Typer(no_args_is_help=True, help="Exports tables as files of other projects.")
@@ -35,13 +34,8 @@ def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
     return run
 
 
-def formats_of_families() -> Iterator[tuple[str, Format]]:
-    """Yields the file formats of all families, by name."""
-    for name in BUILT_IN.families:
-        yield from BUILT_IN.family(name).formats.items()
-
-
-for _name, _format in formats_of_families():
-    imports.command(_name)(printing_command(load_reference(_format.importer)))
-    if _format.exporter:
-        exports.command(_name)(printing_command(load_reference(_format.exporter)))
+for _family in map(BUILT_IN.family, BUILT_IN.families):
+    for _name, _format in _family.formats.items():
+        imports.command(_name)(printing_command(load_reference(_format.importer)))
+        if _format.exporter:
+            exports.command(_name)(printing_command(load_reference(_format.exporter)))

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import print_text, report_errors
-
-BAD_INPUT = 2
+from biasgrid.cli.options import ResultsFolder
+from biasgrid.cli.output import BAD_INPUT, print_text, report_errors
 
 
 def gate(
-    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    results: ResultsFolder,
     largest: Annotated[
         list[str] | None, typer.Option("--max", help="DATASET.MEASURE=NUMBER, the largest value; may be repeated")
     ] = None,
@@ -31,17 +30,24 @@ def gate(
     something is not measurable; 2: bad input.
     """
     from biasgrid.base.files import write_text
-    from biasgrid.cli import thresholds as judge
+    from biasgrid.cli.thresholds import (
+        Threshold,
+        check_thresholds,
+        conclusion_text,
+        exit_code,
+        junit_report,
+        parse_thresholds,
+    )
     from biasgrid.config import load_config
     from biasgrid.runs.results import Results
 
     with report_errors(BAD_INPUT):
-        thresholds = judge.parse_thresholds(largest or [], "--max")
+        thresholds = parse_thresholds(largest or [], "--max")
         if config is not None:
             chosen = load_config(config).thresholds
             named = {(threshold.dataset, threshold.measure) for threshold in thresholds}
             thresholds += [
-                judge.Threshold(dataset, measure, value, f"{config}, thresholds")
+                Threshold(dataset, measure, value, f"{config}, thresholds")
                 for dataset, of_dataset in chosen.items()
                 for measure, value in of_dataset.items()
                 if (dataset, measure) not in named
@@ -51,13 +57,13 @@ def gate(
                 "there is no threshold; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
             )
         made = Results(results)
-        verdicts = judge.check_thresholds(made.summary(), thresholds, model or [], on)
+        checks = check_thresholds(made.summary(), thresholds, model or [], on)
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
-        told = judge.conclusion_text(verdicts, on, level)
+        conclusion = conclusion_text(checks, on, level)
         if junit is not None:
-            write_text(junit, judge.junit_report(verdicts, told))
-    for verdict in verdicts:
-        print_text(verdict.line)
-    print_text(told)
-    if code := judge.exit_code(verdicts):
+            write_text(junit, junit_report(checks, conclusion))
+    for check in checks:
+        print_text(check.line)
+    print_text(conclusion)
+    if code := exit_code(checks):
         raise typer.Exit(code)

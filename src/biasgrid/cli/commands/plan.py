@@ -1,84 +1,232 @@
-"""How wide intervals will be, as a table for a terminal."""
+"""The command that shows what a grid costs, and how wide its intervals will be."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from biasgrid.cli.tables import estimate_text, fit_to_width, terminal_table, time_text
-from biasgrid.runs.forecast import ASSUMED, Forecast
-
-ASSUMPTION = (
-    f"assumed without a finished cell: clusters differ by {ASSUMED} (standard deviation), in samples as noise of "
-    "single instances"
+from biasgrid.cli.options import AsJson, ConfigPath, WordListsFolder, load_checked_config
+from biasgrid.cli.output import console, print_text, report_errors
+from biasgrid.cli.tables import (
+    ESTIMATE_MARKS,
+    bytes_text,
+    cell_name,
+    cost_text,
+    estimate_text,
+    fit_to_width,
+    terminal_table,
+    time_text,
 )
-FIRST_TO_GO = ("time", "instances", "found")
+
+if TYPE_CHECKING:
+    from biasgrid.runs.counts import Estimate
+    from biasgrid.runs.forecast import Forecast
+    from biasgrid.runs.plan import CellPlan, Plan, Rate, Totals
+
+MEANINGS = {
+    "<= ": "<= at most: a tokenizer not fetched yet may drop subjects, and texts not written yet may be the same",
+    "~": "~ estimated: tokens from words or the longest texts, sizes from rows",
+    "-": "- not known before the model is fetched",
+}
+CHARGES = ["requests", "written", "cost", "spent"]
+PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "written", "requests", "tokens", "done", "spent", "time", "cost")
+"""Columns of the plan that narrow terminals do without, the least important first."""
+FORECAST_FIRST_TO_GO = ("time", "instances", "found")
+"""Those of the table of intervals."""
 
 
-def forecast_table(outlooks: Sequence[Forecast], width: float | None, with_times: bool, columns: int) -> RenderableType:
+def plan(
+    config: ConfigPath,
+    rate: Annotated[float | None, typer.Option(min=1e-6, help="estimate times at this many TFLOPS")] = None,
+    rows_per_second: Annotated[
+        float | None, typer.Option(min=1e-6, help="estimate times at this many instances per second")
+    ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="show how wide intervals will be, by share asked")
+    ] = False,
+    interval_width: Annotated[
+        float | None, typer.Option("--width", min=1e-6, help="show which share gives intervals as narrow as this")
+    ] = None,
+    word_lists: WordListsFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Shows what each cell of a grid costs and what is done; runs nothing.
+
+    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`,
+    and under `intervals` those of `Forecast` in biasgrid.runs.forecast; `x_is` tells how the number `x` is
+    known: exact, sampled, at most or about.
+    """
+    from biasgrid.config import load_word_lists
+    from biasgrid.runs.counts import json_data
+    from biasgrid.runs.plan import Rate, make_plan
+
+    if rate is not None and rows_per_second is not None:
+        raise typer.BadParameter("expected either --rate or --rows-per-second")
+    with report_errors():
+        parsed = load_checked_config(config, word_lists)
+        lists = load_word_lists(parsed)
+        speed = Rate(rate, rows_per_second)
+        planned = make_plan(parsed, lists, speed)
+    content, shown = json_data(planned), [plan_table(planned, speed, console.width)]
+    if intervals or interval_width is not None:
+        from biasgrid.runs.forecast import forecast_intervals
+
+        with report_errors():
+            forecasts = forecast_intervals(parsed, lists, planned, interval_width)
+        content["intervals"] = json_data(forecasts)
+        shown.append(forecast_table(forecasts, interval_width, speed != Rate(), console.width))
+    if as_json:
+        print_text(json.dumps(content, indent=2))
+    else:
+        console.print(*shown, sep="\n\n")
+
+
+def plan_table(planned: Plan, rate: Rate, width: int) -> RenderableType:
+    """Draws a plan: a line per cell under the sums of its dataset.
+
+    Args:
+        planned: the plan.
+        rate: how fast the machine is; without one there are no times.
+        width: how many characters a line may have.
+    """
+    from biasgrid.runs.plan import Rate, totals_of
+
+    with_times = rate != Rate()
+    times = ["time"] if with_times else []
+    charges = CHARGES if planned.totals.requests.value else []
+    names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
+    table = terminal_table(["cell"], names, width)
+    for dataset, group in groupby(planned.cells, key=attrgetter("dataset")):
+        cells, scorers = list(group), [each for each in planned.scorers if each.dataset == dataset]
+        sums = totals_of(cells, scorers)
+        table.add_row(
+            dataset, *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold"
+        )
+        for each in (*cells, *scorers):
+            numbers = plan_numbers(each, each.predictions_bytes, with_times, bool(charges))
+            table.add_row(f"  {cell_name(each)}", *numbers, "yes" if each.measured else "-")
+    sums = planned.totals
+    table.add_row("total", *plan_numbers(sums, sums.bytes, with_times, bool(charges)), f"{sums.measured}", style="bold")
+    return Group(fit_to_width(table, PLAN_FIRST_TO_GO, width), Text(plan_legend(planned, rate), style="dim"))
+
+
+def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_charges: bool) -> list[str]:
+    """Returns the numbers of a cell, or of sums over cells, in words."""
+    charges = [
+        estimate_text(of.requests),
+        estimate_text(of.tokens_out),
+        estimate_text(of.cost, cost_text),
+        estimate_text(of.spent, cost_text),
+    ]
+    times = [estimate_text(of.seconds, time_text)] if with_times else []
+    counts = [estimate_text(of.instances), estimate_text(of.tokens), *(charges if with_charges else [])]
+    return [*counts, estimate_text(of.flop), estimate_text(size, bytes_text), *times, f"{of.shards_done}/{of.shards}"]
+
+
+def plan_legend(planned: Plan, rate: Rate) -> str:
+    """Returns what is done and left of a plan, and the meaning of its columns and marks."""
+    from biasgrid.runs.plan import Rate
+
+    totals = planned.totals
+    left = "for times give --rate TFLOPS or --rows-per-second INSTANCES"
+    if rate != Rate():
+        speed = f"{rate.rows_per_second:g} instances a second"
+        if rate.rows_per_second is None:
+            speed = f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
+        left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
+    shown_marks = {
+        ESTIMATE_MARKS[figure.kind] if figure.value is not None else "-"
+        for cell in (*planned.cells, *planned.scorers)
+        for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
+    }
+    lines = [
+        "",
+        f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of {totals.cells} cells measured",
+        left,
+        "size: of the predictions, in sums with the instances tables; done: shards",
+        *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
+        *(f"{model}: precision: auto would be {words}" for model, words in planned.faster.items()),
+    ]
+    return "\n".join(lines)
+
+
+def forecast_table(
+    forecasts: Sequence[Forecast], width: float | None, with_times: bool, columns: int
+) -> RenderableType:
     """Draws how sure numbers will be: a line per share under each variant of a dataset.
 
     Args:
-        outlooks: of all variants.
+        forecasts: of all variants.
         width: how wide intervals may be, None where that was not asked.
         with_times: whether a rate was given, so that times are known.
         columns: how many characters a line may have.
     """
+    from biasgrid.runs.forecast import ASSUMED
+
+    assumption = (
+        f"assumed without a finished cell: clusters differ by {ASSUMED} (standard deviation), in samples as noise of "
+        "single instances"
+    )
     times = ["time"] if with_times else []
     table = terminal_table(["asked"], ["instances", *times, "width", "found"], columns)
-    for outlook in outlooks:
-        table.add_row(f"{outlook.dataset} ({outlook.variant})", "", *[""] * len(times), "", "", style="bold")
-        for step in outlook.steps:
+    for forecast in forecasts:
+        table.add_row(f"{forecast.dataset} ({forecast.variant})", "", *[""] * len(times), "", "", style="bold")
+        for step in forecast.steps:
             spent = [estimate_text(step.seconds, time_text)] if with_times else []
-            told = (
+            numbers = (
                 estimate_text(step.instances),
                 *spent,
                 estimate_text(step.width, size_text),
                 estimate_text(step.minimal_effect, size_text),
             )
-            table.add_row(f"  {step.share:.0%}", *told)
+            table.add_row(f"  {step.share:.0%}", *numbers)
     lines = [
         "",
         "asked: share of what the config asks; width: of an interval over templates, from end to end; found: the "
         "size found in 80 % of cells; -: fewer than 2 clusters",
-        *(basis(outlook) for outlook in outlooks),
-        *([ASSUMPTION] if any(not outlook.cells for outlook in outlooks) else []),
-        *(width_answer(outlook, width) for outlook in outlooks if width is not None),
+        *(forecast_basis(forecast) for forecast in forecasts),
+        *([assumption] if any(not forecast.cells for forecast in forecasts) else []),
+        *(width_answer(forecast, width) for forecast in forecasts if width is not None),
     ]
-    return Group(fit_to_width(table, FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
+    return Group(fit_to_width(table, FORECAST_FIRST_TO_GO, columns), Text("\n".join(lines), style="dim"))
 
 
 def size_text(value: float) -> str:
-    """Words a size in two digits."""
+    """Returns a size in two digits."""
     return f"{value:.2g}"
 
 
-def basis(outlook: Forecast) -> str:
-    """Words what the widths of a variant are told from."""
-    name = f"{outlook.dataset} ({outlook.variant})"
-    if outlook.cells:
-        cells = f"the noisiest of {outlook.cells} finished cells" if outlook.cells > 1 else "a finished cell"
-        return f"{name}: {outlook.number}, {template_clusters_text(outlook)}, from {cells}"
-    return f"{name}: {outlook.number}, {template_clusters_text(outlook)}, assumed"
+def forecast_basis(forecast: Forecast) -> str:
+    """Returns what the widths of a variant rest on, in words."""
+    name = f"{forecast.dataset} ({forecast.variant})"
+    if forecast.cells:
+        cells = f"the noisiest of {forecast.cells} finished cells" if forecast.cells > 1 else "a finished cell"
+        return f"{name}: {forecast.number}, {template_clusters_text(forecast)}, from {cells}"
+    return f"{name}: {forecast.number}, {template_clusters_text(forecast)}, assumed"
 
 
-def template_clusters_text(outlook: Forecast) -> str:
-    """Words how many clusters a variant has."""
-    return f"{outlook.clusters} cluster{'s' if outlook.clusters != 1 else ''}"
+def template_clusters_text(forecast: Forecast) -> str:
+    """Returns how many clusters a variant has, in words."""
+    return f"{forecast.clusters} cluster{'s' if forecast.clusters != 1 else ''}"
 
 
-def width_answer(outlook: Forecast, width: float | None) -> str:
-    """Words how much must be asked for a width."""
-    name = f"{outlook.dataset} ({outlook.variant})"
-    if outlook.wanted is not None:
+def width_answer(forecast: Forecast, width: float | None) -> str:
+    """Returns how much must be asked for intervals of a width, in words."""
+    name = f"{forecast.dataset} ({forecast.variant})"
+    if forecast.wanted is not None:
         return (
-            f"{name}: a width of {width:g} needs {outlook.wanted:.2g} of it (sample: {{share: {outlook.wanted:.2g}}})"
+            f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it (sample: {{share: {forecast.wanted:.2g}}})"
         )
     needed = (
-        f"{outlook.clusters_wanted} clusters like these would do"
-        if outlook.clusters_wanted
+        f"{forecast.clusters_wanted} clusters like these would do"
+        if forecast.clusters_wanted
         else "1000 clusters would not do either"
     )
-    return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(outlook)}; {needed}"
+    return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(forecast)}; {needed}"

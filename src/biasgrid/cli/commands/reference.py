@@ -10,13 +10,12 @@ import typer
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.output import console, print_text, report_errors
-from biasgrid.stats.compare.sentences import measure_named, three_digits
 
 if TYPE_CHECKING:
     from biasgrid.stats.compare.references import ReferenceNumbers, StoredFigure, StoredReferences
 
 OWN_REFERENCES = Path("references")
-"""Where one's own references are kept, unless said otherwise."""
+"""The default folder of one's own references."""
 
 reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
 ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
@@ -53,8 +52,8 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
         console.print(f"{file}: {labels}; {datasets}", soft_wrap=True, highlight=False)
 
 
-@reference.command()
-def beside(
+@reference.command("beside")
+def compare_with_references(
     results: ResultsFolder,
     label: Annotated[list[str] | None, typer.Argument(help="labels of references, in place of all")] = None,
     folder: Folder = OWN_REFERENCES,
@@ -102,6 +101,8 @@ def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_t
 
 def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
     """Yields our numbers, each with those of references below it."""
+    from biasgrid.stats.compare.sentences import measure_named
+
     last = None
     for pair in pairs:
         if pair.ours is not last:
@@ -112,6 +113,8 @@ def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
 
 
 def reference_number(figure: StoredFigure) -> str:
-    """Words a number with its mark and interval."""
+    """Returns a number with its mark and interval."""
+    from biasgrid.stats.compare.sentences import three_digits
+
     interval = None if figure.low is None else f"({three_digits(figure.low)} to {three_digits(figure.high)})"
     return " ".join(filter(None, (three_digits(figure.value), figure.mark, interval)))

@@ -11,20 +11,28 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import console
+from biasgrid.cli.options import ResultsFolder
+from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, terminal_table
-from biasgrid.report.findings import Finding
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from biasgrid.report.findings import Finding
 
 SUMMARY_TABLE = "summary.parquet"
 SummaryRow = Mapping[str, Any]
 HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
 
 
+def summary(results: ResultsFolder) -> None:
+    """Prints the measures of each cell and bias type, what was found, and where the report is."""
+    with report_errors():
+        print_summary(results)
+
+
 def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) -> RenderableType:
-    """Draws what was measured, a line per cell and bias type; a table for each set of headline measures.
+    """Draws the measures, a line per cell and bias type; a table for each set of headline measures.
 
     Args:
         rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
@@ -43,32 +51,32 @@ def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) 
 def summary_table(
     measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[SummaryRow]], width: int, level: float
 ) -> Iterator[RenderableType]:
-    """Yields a table of cells with the same headline measures, what stands in it, and what it was computed with."""
-    told = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
+    """Yields a table of cells with the same headline measures, its legend, and the options of its measures."""
+    columns = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
     titles = [name.replace("_", "\n") for name, _ in measures]
     known = any(is_known(row) for cell in lines for row in cell)
     counts = ["clusters", "n"] if known else ["n"]
-    table = terminal_table([*told.values()], [*titles, *counts], width)
+    table = terminal_table([*columns.values()], [*titles, *counts], width)
     for cell in lines:
         numbers = [headline_text(row, known) for row in cell]
-        clusters = [count_text(max((row["clusters"] or 0 for row in cell), default=0))] if known else []
-        line = [*(cell[0][name] or "" for name in told), *numbers, *clusters, f"{cell[-1]['n']:,}"]
-        # What has no second line stands beside the numbers, not beside what is below them.
+        clusters = [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
+        line = [*(cell[0][name] or "" for name in columns), *numbers, *clusters, f"{cell[-1]['n']:,}"]
+        # A text without a second line is level with the numbers, not with their intervals.
         table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
     # The main measure comes first.
-    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(told))
+    yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns))
     if known:
         yield Text(legend([row for cell in lines for row in cell], level), style="dim")
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
 
 
 def is_known(row: SummaryRow) -> bool:
-    """Says whether anything is known of how sure a number is."""
+    """Returns whether the uncertainty of a number is known."""
     return any(row[name] is not None for name in ("low", "null_mean"))
 
 
 def headline_text(row: SummaryRow, known: bool) -> str:
-    """Words a number and, in a second line where any number has one, its interval or noise floor; a dash for what is not."""
+    """Returns a number and, in a second line where any number has one, its interval or noise floor; a dash for none."""
     value = row["value"]
     if row["measure"] == "significant_tests":
         found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"
@@ -78,19 +86,14 @@ def headline_text(row: SummaryRow, known: bool) -> str:
 
 
 def headline_interval(row: SummaryRow) -> str:
-    """Words the interval or noise floor of a number."""
+    """Returns the interval or noise floor of a number in words."""
     if row["low"] is not None:
         return f"{row['low']:.3f}..{row['high']:.3f}"
     return "-" if row["null_mean"] is None else f">{row['null_mean']:.3f}"
 
 
-def count_text(count: int) -> str:
-    """Words how many clusters there are."""
-    return f"{count}" if count else "-"
-
-
 def legend(rows: Sequence[SummaryRow], level: float) -> str:
-    """Words what stands below numbers."""
+    """Returns the meaning of the second lines."""
     lines = []
     if any(row["low"] is not None for row in rows):
         lines.append(f"a..b: {100 * level:g} % interval over clusters (templates that do not reword each other)")
@@ -102,7 +105,7 @@ def legend(rows: Sequence[SummaryRow], level: float) -> str:
 
 
 def flag_lines(flags: Iterable[SummaryRow]) -> Text:
-    """Words what speaks against cells.
+    """Returns the validity flags of cells in words.
 
     Args:
         flags: rows of `tables.summary.flags_of`.
@@ -116,7 +119,7 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
 
 
 def finding_lines(findings: Iterable[Finding]) -> Text:
-    """Words what was found of each model, a sentence each."""
+    """Returns the findings, a sentence for each model."""
     lines = Text("Found:\n", style="bold")
     for finding in findings:
         lines.append(f"  {finding.sentence}\n", "not bold")
@@ -124,7 +127,7 @@ def finding_lines(findings: Iterable[Finding]) -> Text:
 
 
 def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
-    """Words in which order models stand: a line for those that are ranked together.
+    """Returns the ranks of models in words: a line for those that are ranked together.
 
     Args:
         ranks: rows of `tables.summary.main_ranks`.
@@ -134,9 +137,9 @@ def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
     for together, models in groupby(ranks, key=lambda row: tuple(row[name] for name in names)):
         if not lines:
             lines.append("Ranks (1 is the largest number; a..b is the interval of a rank):\n", "bold")
-        about = ", ".join(name for name in together[:-1] if name)
+        subject = ", ".join(name for name in together[:-1] if name)
         order = ", ".join(f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})" for row in models)
-        lines.append(f"  {about}: {order}\n", "not bold")
+        lines.append(f"  {subject}: {order}\n", "not bold")
     return lines
 
 
@@ -168,7 +171,7 @@ def print_summary(results: Path) -> None:
 
 
 def print_findings(results: Path) -> None:
-    """Prints what was found, and where numbers and report are; see `tell_summary`."""
+    """Prints the findings, and where numbers and report are; see `print_summary`."""
     console.print(findings_of_run(results, read_summary(results)))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
     print_report_path(results)
@@ -197,7 +200,7 @@ def read_summary(results: Path) -> pl.DataFrame:
 
 
 def findings_of_run(results: Path, measured: pl.DataFrame) -> Text:
-    """Words what was found in a run with a summary."""
+    """Returns the findings of a run with a summary."""
     from biasgrid.report.findings import findings, read_tested
 
     return finding_lines(findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet")))))

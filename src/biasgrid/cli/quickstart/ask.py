@@ -33,7 +33,7 @@ from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
 PART_SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
-"""What stands between the parts of a line: a `|` with white space on both sides."""
+"""The separator of the parts of a line: a `|` with white space on both sides."""
 LINE_BREAK = r"\n"
 """How a line break is typed: as a backslash and an n."""
 
@@ -82,7 +82,7 @@ def typed_line(task: str, line: str) -> TypedText:
     """Reads a line for models of a task.
 
     Raises:
-        TypedError: its parts are not those of the task's form.
+        TypedTextError: its parts are not those of the task's form.
     """
     form = TEXT_FORMS[task]
     parts = [part.strip().replace(LINE_BREAK, "\n") for part in PART_SEPARATOR.split(line.strip())]
@@ -97,7 +97,7 @@ def read_question(parts: Sequence[str]) -> TypedText:
     """Reads a context, a question and names, whose first places in the context count.
 
     Raises:
-        TypedError: the context lacks a name.
+        TypedTextError: the context lacks a name.
     """
     context, question, *names = parts
     row: dict[str, Any] = {"text": question, "text_pair": context}
@@ -112,7 +112,8 @@ def read_question(parts: Sequence[str]) -> TypedText:
 def read_choice(parts: Sequence[str]) -> TypedText:
     """Reads a text and words, between which a model chooses."""
     text, *words = parts
-    return TypedText([text], {"text": text} | typed_candidates(words), "choice", words)
+    candidates = {f"candidate{number}": word for number, word in enumerate(words, start=1)}
+    return TypedText([text], {"text": text} | candidates, "choice", words)
 
 
 def read_prompt(parts: Sequence[str]) -> TypedText:
@@ -123,11 +124,6 @@ def read_prompt(parts: Sequence[str]) -> TypedText:
 def read_text_pair(parts: Sequence[str]) -> TypedText:
     """Reads a text, or a pair of texts, to be classified."""
     return TypedText(parts, dict(zip(("text", "text_pair"), parts, strict=False)), "choice")
-
-
-def typed_candidates(words: Sequence[str]) -> dict[str, str]:
-    """Returns words as the candidates of an instance."""
-    return {f"candidate{number}": word for number, word in enumerate(words, start=1)}
 
 
 TEXT_FORMS: Mapping[str, TextForm] = {
@@ -154,7 +150,7 @@ TEXT_FORMS: Mapping[str, TextForm] = {
 
 
 OF_TABLES = ("instance", "key")
-"""What tells rows of tables apart, and nobody has typed."""
+"""Columns that identify rows of tables and were not typed."""
 
 
 def read_typed_lines(task: str, lines: Sequence[str], source: str) -> list[TypedText]:
@@ -257,8 +253,8 @@ class Asker:
         )  # fmt: skip
         path = self.config.back_end_of(self.model.name).path
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
-        said = read_table(predictions, answer_schema(kind)).sort("instance").drop(OF_TABLES)
-        for row in said.iter_rows(named=True):
+        responses = read_table(predictions, answer_schema(kind)).sort("instance").drop(OF_TABLES)
+        for row in responses.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 
     def _settings(self, kind: str) -> InferenceSettings:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import console, print_text, report_errors
+from biasgrid.cli.output import BAD_INPUT, console, print_text, report_errors
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
 
-BAD_INPUT = 2
 SECONDS_AROUND = 45
 """What a run takes besides the model's answers: questions, measures, intervals, figures and the report."""
 NOTES = {
@@ -59,10 +58,10 @@ def try_model(
         content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
         content = downsample_config(content, max(60 * minutes - SECONDS_AROUND, 5))
         snakefile = workflow_folder() / "Snakefile"
-        again = run_of(config, snakefile)
-        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {again}"])
-    asked = ", ".join(content["datasets"])
-    console.print(f"{one.section['label']}: {one.task}, asked about {asked}", highlight=False)
+        command = run_of(config, snakefile)
+        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
+    names = ", ".join(content["datasets"])
+    console.print(f"{one.section['label']}: {one.task}, asked about {names}", highlight=False)
     with report_errors():
         run_in_stages(config, snakefile, os.cpu_count() or 1, print_text)
         results = Path(content["results"])
@@ -70,7 +69,7 @@ def try_model(
         print_differences(results, tried)
         print_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {again}")
+    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {command}")
     if left:
         print_text(f"Other datasets that fit: --on {','.join(left)}")
 
@@ -121,7 +120,7 @@ def print_references(results: Path, labels: Sequence[str]) -> None:
     try:
         print_beside(results, OWN_REFERENCES, labels, all_of_them=bool(labels))
     except UserError as error:
-        # What was measured stands without them.
+        # The measures are complete without them.
         print_text(str(error))
 
 
@@ -171,7 +170,7 @@ def init(
 
 
 def comma_separated(names: str) -> list[str]:
-    """Returns what stands between commas."""
+    """Returns the parts between commas."""
     return [name for part in names.split(",") if (name := part.strip())]
 
 

@@ -80,8 +80,8 @@ def make_config(
     chosen = [name for name in wanted or fitting if name in fitting]
     if not chosen:
         tasks = ", ".join(dict.fromkeys(one.task for one in tried))
-        asked = f"{', '.join(wanted)} are" if wanted else "no dataset is"
-        raise UserError(f"{asked} not for models of {tasks}; expected {one_of(fitting)}")
+        wanted_names = f"{', '.join(wanted)} are" if wanted else "no dataset is"
+        raise UserError(f"{wanted_names} not for models of {tasks}; expected {one_of(fitting)}")
     content["datasets"] = {name: datasets[name] for name in chosen}
     content["run"] = {"models": [one.name for one in tried], "datasets": chosen}
     return content, fitting
@@ -112,7 +112,7 @@ def config_text(content: Mapping[str, Any], head: Sequence[str], notes: Mapping[
     """Writes a config.
 
     Args:
-        content: what it says.
+        content: its content.
         head: lines of comment that it begins with.
         notes: comments by the keys behind which they stand, wherever these are.
     """

@@ -36,6 +36,8 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
     each = seconds / len(datasets)
     cores, tflops = os.cpu_count() or 1, measured_tflops()
+    # One job at a time asks a server.
+    shards = 1 if any("endpoint" in model for model in content["models"].values()) else cores
     for name, section in datasets.items():
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
@@ -46,7 +48,7 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
                 break
         share = max(round(each / needed, 4), 0.0001) if needed > each else None
         section["sample"] = {"share": share, "seed": 1} if share else "all"
-        section["shards"] = 1 if is_served(content) else cores
+        section["shards"] = shards
     return {**content, "datasets": datasets}
 
 
@@ -98,8 +100,3 @@ def free_cores() -> float:
     """Returns how many cores are left for as many jobs as there are cores, beside what else wants them now."""
     cores = os.cpu_count() or 1
     return cores * cores / (cores + os.getloadavg()[0])
-
-
-def is_served(content: Mapping[str, Any]) -> bool:
-    """Says whether a server answers, which one job at a time asks."""
-    return any("endpoint" in model for model in content["models"].values())

@@ -76,7 +76,7 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
     """Describes a model behind a server.
 
     Raises:
-        UserError: it is not said which of its models.
+        UserError: the name of the model on the server is missing.
     """
     if name is None:
         raise UserError(f"{url} serves several models; expected --name with one of their names")
@@ -92,7 +92,7 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
 
 
 def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
-    """Downloads what says what a repository's model is, and names the commit.
+    """Downloads the files that describe a repository's model, and returns their folder and the commit.
 
     Raises:
         UserError: there is neither such a folder nor such a repository.

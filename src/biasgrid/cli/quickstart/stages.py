@@ -1,4 +1,4 @@
-"""A run of Snakemake that is told in stages, a line each."""
+"""A run of Snakemake whose progress is reported in stages, a line each."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ STAGE_LINES = {
     "plot": "draws",
     "report": "writes the report",
 }
-"""What is told by rules, in their order."""
+"""The stages, by the rules that begin them, in their order."""
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
 LAST_LINES = 15
 
 
-def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str], None]) -> None:
+def run_in_stages(config: Path, snakefile: Path, cores: int, report: Callable[[str], None]) -> None:
     """Runs a grid to its end.
 
     Args:
         config: its config.
         snakefile: the workflow.
         cores: how many processors it may have.
-        tell: told of each stage as it begins, with the seconds since the start.
+        report: called with each stage as it begins, and the seconds since the start.
 
     Raises:
         UserError: the run failed; with its last lines.
@@ -52,7 +52,7 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str
         for line, stage in stages_in(process):
             lines = [*lines[-LAST_LINES:], line]
             if stage:
-                tell(f"{time.monotonic() - started:5.0f} s  {stage}")
+                report(f"{time.monotonic() - started:5.0f} s  {stage}")
     except KeyboardInterrupt:
         # Snakemake has had it from the terminal, too, and ends its jobs.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -66,11 +66,11 @@ def run_in_stages(config: Path, snakefile: Path, cores: int, tell: Callable[[str
 
 def stages_in(process: subprocess.Popen[str]) -> Iterator[tuple[str, str | None]]:
     """Yields the lines of a run, each with the stage that begins there for the first time."""
-    told = set()
+    seen = set()
     for line in process.stdout or ():
         rule = STARTED.match(line)
         # Of some families what is observed is kept, by a rule of its own.
         name = rule[1].split("_")[0] if rule else ""
-        stage = None if name in told else STAGE_LINES.get(name)
-        told.add(name)
+        stage = None if name in seen else STAGE_LINES.get(name)
+        seen.add(name)
         yield line, stage

@@ -1,4 +1,4 @@
-"""Reads JSON files of packs, and names what stands in them."""
+"""Reads bias types with their groups and identity terms from JSON, and says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.base.text import read_json
 from biasgrid.families.counterfactual.pack import CASE_PLACEHOLDER, JOIN, MASK_TOKEN
 from biasgrid.families.white_space import SPACING, spacing_problem
 
-KINDS: dict[type, str] = {
+JSON_TYPES: dict[type, str] = {
     dict: "an object",
     list: "a list",
     str: "a string",
@@ -23,31 +23,6 @@ KINDS: dict[type, str] = {
     float: "a fraction",
     type(None): "null",
 }
-
-
-def kind(value: Any) -> str:
-    """Names the JSON type of a value."""
-    return KINDS[type(value)]
-
-
-def as_json(value: Any) -> str:
-    """Returns a value as it stands in JSON, for a fault's problem."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
-    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the faults."""
-    try:
-        content = read_json(path, expected)
-    except InputError as error:
-        faults += error.faults
-        return None
-    if isinstance(content, dict):
-        return content
-    faults.append(Fault(str(path), "", f"holds {kind(content)}", expected))
-    return None
-
-
 GroupTerms = dict[str, list[str]]
 
 
@@ -77,7 +52,7 @@ def read_biases(path: Path, chosen: Sequence[str] | None, faults: list[Fault]) -
 def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fault]) -> GroupTerms:
     """Reads the groups of a bias type."""
     if not isinstance(content, dict):
-        faults.append(Fault(file, bias_type, f"is {kind(content)}", "an object: {group: [identity term, ...]}"))
+        faults.append(Fault(file, bias_type, f"is {json_type(content)}", "an object: {group: [identity term, ...]}"))
         return {}
     if len(content) < 2:
         count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
@@ -97,12 +72,12 @@ def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fa
 def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list[str]:
     """Reads the identity terms of a group."""
     if not isinstance(content, list):
-        faults.append(Fault(file, where, f"is {kind(content)}", "a list of identity terms"))
+        faults.append(Fault(file, where, f"is {json_type(content)}", "a list of identity terms"))
         return []
     if not content:
         faults.append(Fault(file, where, "no identity terms", "at least one identity term"))
     for place, term in enumerate(content):
-        if problem := problem_of_terms(term):
+        if problem := term_problem(term):
             faults.append(Fault(file, f"{where}[{place}]", problem, "an identity term"))
         else:
             check_names(file, f"{where}[{place}]", "term", [term], faults)
@@ -114,10 +89,10 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     return terms
 
 
-def problem_of_terms(term: Any) -> str | None:
+def term_problem(term: Any) -> str | None:
     """Words what keeps a value from being an identity term, whatever it is called."""
     if not isinstance(term, str):
-        return f"is {kind(term)}"
+        return f"is {json_type(term)}"
     if MASK_TOKEN in term:
         return f"{as_json(term)} holds a mask"
     return f"{as_json(term)} holds a placeholder, which nothing fills" if CASE_PLACEHOLDER.search(term) else None
@@ -152,3 +127,26 @@ def check_group_tokens(file: str, biases: dict[str, GroupTerms], tokens: Collect
                 for token in held:
                     problem = f"the term {as_json(term)} holds the group token {token}"
                     faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))
+
+
+def json_type(value: Any) -> str:
+    """Names the JSON type of a value."""
+    return JSON_TYPES[type(value)]
+
+
+def as_json(value: Any) -> str:
+    """Returns a value as it stands in JSON, for a fault's problem."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
+    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the faults."""
+    try:
+        content = read_json(path, expected)
+    except InputError as error:
+        faults += error.faults
+        return None
+    if isinstance(content, dict):
+        return content
+    faults.append(Fault(str(path), "", f"holds {json_type(content)}", expected))
+    return None

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.pack import JOIN, SORTS
+from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.families.evidence import with_roles
 from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES
@@ -18,7 +18,7 @@ from biasgrid.tables.metric import options_text
 CASES_SHOWN = 5
 """So many cases of a bias type with the largest differences are shown."""
 CASE_DECIMALS = 12
-CASE = ["bias_type", "case"]
+CASE_KEYS = ["bias_type", "case"]
 EXPLAINED = ("bias_type", "group")
 """What names a number."""
 
@@ -46,7 +46,7 @@ def cases_of_bias_types(observations: pl.DataFrame, measures: pl.DataFrame, opti
     lower = cases.rename({"group": "other", "other": "group"}).with_columns(lower=pl.lit(value=True))
     both = pl.concat([cases, lower.select(cases.columns)])
     return (
-        asked.join(both, on=[*CASE, "group"], maintain_order="left")
+        asked.join(both, on=[*CASE_KEYS, "group"], maintain_order="left")
         .join(ranks.select("rank", "measure", "options", "bias_type", "value"), on="bias_type", maintain_order="left")
         .sort("rank", "place", "lower", maintain_order=True)
         .select(
@@ -65,8 +65,8 @@ def extreme_pairs(asked: pl.DataFrame) -> pl.DataFrame:
         `bias_type`, `case`, the groups with the highest score and with the lowest as `group` and `other`, and the
         difference of these scores as `unit_value`.
     """
-    means = means_by(asked.drop_nans("score"), [*CASE, "group"], "score").rename({"score": "mean"})
-    by_mean = means.sort("mean", maintain_order=True).group_by(CASE, maintain_order=True)
+    means = means_by(asked.drop_nans("score"), [*CASE_KEYS, "group"], "score").rename({"score": "mean"})
+    by_mean = means.sort("mean", maintain_order=True).group_by(CASE_KEYS, maintain_order=True)
     return (
         by_mean.agg(
             group=pl.col("group").last(),
@@ -81,7 +81,7 @@ def extreme_pairs(asked: pl.DataFrame) -> pl.DataFrame:
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
     """Returns measure and options of the number that is explained: the main score of the group."""
-    return "score", options_text(score=MAIN_SCORES[SORTS[options["task"]]], mode=ALL_CASES)
+    return "score", options_text(score=MAIN_SCORES[OUTPUT_TYPES[options["task"]]], mode=ALL_CASES)
 
 
 def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:

@@ -16,36 +16,13 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.pack import JOIN, CaseBlock, CasePack, CaseTemplate, GroupSlot, Slot, Text
+from biasgrid.families.counterfactual.pack import JOIN, CaseBlock, CasePack, CaseTemplate, GroupSlot, Slot, TemplateText
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.orders import TemplateBlock, cross_lists, sample_blocks
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.instances import TEXTS, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
-
-
-def chosen_cases(pack: CasePack, sample: Sample) -> BoolArray:
-    """Says which cases are in a sample; see `chosen.chosen_of_blocks`.
-
-    Templates with the same placeholders are a block: each template with each filling of each of them.
-
-    Returns:
-        Shape (cases,).
-    """
-    by_tokens: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for block in pack.blocks:
-        by_tokens[tuple(slot.token for slot in pack.templates[block.template].slots)].append(block.first_case)
-    sizes = [[len(pack.fillings[token]) for token in tokens] for tokens in by_tokens]
-    firsts = [np.array(firsts, dtype=np.int64) for firsts in by_tokens.values()]
-    orders = [cross_lists([len(first), *size], sample.seed) for first, size in zip(firsts, sizes, strict=True)]
-    blocks = [TemplateBlock(len(first), order) for first, order in zip(firsts, orders, strict=True)]
-    chosen = np.zeros(pack.cases, dtype=np.bool_)
-    for place, units in sample_blocks(blocks, sample):
-        template, filled = np.divmod(units, orders[place].size // len(firsts[place]))
-        chosen[firsts[place][template] + filled] = True
-    return chosen
-
 
 CASE_ROWS_A_PART = 2**18
 SegmentRun = GroupSlot | tuple[str | Slot, ...]
@@ -68,9 +45,31 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
     repetitions, schema = Repetitions(), schema_of_pack(pack)
     tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
     if pack.sample is not None:
-        tables = renumber_sample(tables, chosen_cases(pack, pack.sample))
+        tables = renumber_sample(tables, cases_of_sample(pack, pack.sample))
     parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
     return Expansion(schema, parts)
+
+
+def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
+    """Says which cases are in a sample; balanced over templates and fillings; see `families.sampling`.
+
+    Templates with the same placeholders are a block: each template with each filling of each of them.
+
+    Returns:
+        Shape (cases,).
+    """
+    by_tokens: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for block in pack.blocks:
+        by_tokens[tuple(slot.token for slot in pack.templates[block.template].slots)].append(block.first_case)
+    sizes = [[len(pack.fillings[token]) for token in tokens] for tokens in by_tokens]
+    firsts = [np.array(firsts, dtype=np.int64) for firsts in by_tokens.values()]
+    orders = [cross_lists([len(first), *size], sample.seed) for first, size in zip(firsts, sizes, strict=True)]
+    blocks = [TemplateBlock(len(first), order) for first, order in zip(firsts, orders, strict=True)]
+    chosen = np.zeros(pack.cases, dtype=np.bool_)
+    for place, units in sample_blocks(blocks, sample):
+        template, filled = np.divmod(units, orders[place].size // len(firsts[place]))
+        chosen[firsts[place][template] + filled] = True
+    return chosen
 
 
 def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:
@@ -175,13 +174,13 @@ def expand_block(pack: CasePack, block: CaseBlock, cases: IntArray, identities: 
     return rows.with_columns(**columns)
 
 
-def template_texts(template: CaseTemplate) -> dict[str, Text]:
+def template_texts(template: CaseTemplate) -> dict[str, TemplateText]:
     """Returns the texts of a template by the column that holds them."""
     texts = dict(zip(("text", "text_pair"), template.inputs, strict=False))
     return texts if template.answer is None else texts | {"answer": template.answer}
 
 
-def runs_of(text: Text) -> list[SegmentRun]:
+def runs_of(text: TemplateText) -> list[SegmentRun]:
     """Splits a text at its group slots."""
     runs: list[SegmentRun] = []
     for part in text:

@@ -8,13 +8,13 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.families.counterfactual.pack import (
-    ANSWERS,
+    BYTES_PER_PREDICTION,
     CLASSIFICATION,
-    ROW_BYTES,
-    SORTS,
+    OUTPUT_TYPES,
+    TASK_ANSWERS,
     CasePack,
     CasePackFiles,
-    as_read,
+    readable_text,
 )
 from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.family import Family, Grid, Question
@@ -23,6 +23,16 @@ from biasgrid.families.sampling import sample_faults, sample_unless_all
 from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Limit, Measure
+
+CASES_VARIANT = "cases"
+"""The one variant of a dataset."""
+CASE_DESIGN = ("template", "term")
+ABOUT_CASES = (
+    "A case is a text asked once with each identity term of each social group; nothing else changes, nor does the "
+    "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
+    "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
+)
+"""What a reader is told of the cases."""
 
 
 def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
@@ -64,17 +74,6 @@ def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
     }
 
 
-CASES = "cases"
-"""The one variant of a dataset."""
-DESIGN = ("template", "term")
-ABOUT_CASES = (
-    "A case is a text asked once with each identity term of each social group; nothing else changes, nor does the "
-    "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
-    "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
-)
-"""What a reader is told of the cases."""
-
-
 class Counterfactual(Family):
     """Asks models of a task about cases, each with the terms of all groups."""
 
@@ -83,7 +82,7 @@ class Counterfactual(Family):
     keeps_observations = True
     is_synthetic = True
     instance_bytes = 15.5
-    sorts = SORTS
+    sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
     expected = "the task and, of classifiers, the `labels` of counterfactual datasets"
 
@@ -100,7 +99,9 @@ class Counterfactual(Family):
         if entry.task == "fill-mask":
             settings = {"target_scoring": section.target_scoring, "ranks": True}
             options["top_k"] = section.top_k
-        return Question(CASES, ANSWERS[entry.task], settings, options, row_bytes=ROW_BYTES[entry.task])
+        return Question(
+            CASES_VARIANT, TASK_ANSWERS[entry.task], settings, options, row_bytes=BYTES_PER_PREDICTION[entry.task]
+        )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> CasePackFiles:
         """Returns the files of a dataset."""
@@ -117,7 +118,7 @@ class Counterfactual(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        of_groups = measures_of_groups(SORTS[section.task], section.failure_threshold, DESIGN)
+        of_groups = measures_of_groups(OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN)
         return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -130,14 +131,14 @@ class Counterfactual(Family):
 
     def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
-        return [" / ".join(map(as_read, template.inputs)) for template in lists.templates]
+        return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
 
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""
         return GROUP_FIGURES
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
-        """Yields what keeps models from learning synthetic group effects, which are those of the cases of one dataset."""
+        """Yields what keeps models from learning known group effects, which are those of the cases of one dataset."""
         for name, model in grid.models.items():
             train, key = model.train, f"models.{name}.train.dataset"
             if train is None or train.synthetic is None:
@@ -153,7 +154,7 @@ class Counterfactual(Family):
         for name in grid.run.datasets:
             section = grid.datasets[name]
             if isinstance(section, CounterfactualDataset):
-                sort = SORTS[section.task]
+                sort = OUTPUT_TYPES[section.task]
                 yield from combination_faults(source, name, sort, section.measures or (), len(section.labels))
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""How unlike models answer cases about one social group and another, of a cell and of its parts."""
+"""How differently models answer cases about two social groups, and whether a cell of cases was measured at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import cases_of_bias_types
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
-from biasgrid.families.counterfactual.pack import SORTS
+from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.combinations import main_distance
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
@@ -22,12 +22,38 @@ from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 
+__all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]
+
+
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Measures the groups of a cell.
+
+    Args:
+        observations: rows of `OBSERVATIONS`.
+        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.tables.measure_groups`; of
+            classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
+            words count as right.
+
+    Returns:
+        Columns of the schema `MEASURES`, see `groups.tables.measure_groups`.
+    """
+    swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
+    records = records_of_cases(observations, options)
+    return measure_groups(records, options["measures"], options["failure_threshold"], swapped)
+
+
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds cases whose groups differ most, least and middling; see `evidence.cases_of_bias_types`."""
+    options = main_distance(OUTPUT_TYPES[cell.options["task"]])
+    return Evidence(cases_of_bias_types(cell.observations, cell.measures, options))
+
+
 NORMAL_QUANTILE = 1.959963984540054
 """That of 97.5 %, for intervals of 95 %."""
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.flags_of`."""
+    """Yields what tells whether a cell was measured at all; see `family.flags_of_cases`."""
     asked = cell.observations.filter(~pl.col("part"))
     said = outputs_of(asked, cell.options)
     yield from unknown_tokens(cell.predictions)
@@ -37,13 +63,13 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     if isinstance(said, TargetOutputs):
         yield improbable_candidates(said.probabilities)
     if isinstance(said, ClassOutputs):
-        shares = answered_as(said)
-        yield accuracy(shares, asked["case"].n_unique())
+        shares = confusion_matrix(said)
+        yield balanced_accuracy(shares, asked["case"].n_unique())
         yield from exchanged_labels(shares, len(asked))
     yield template_count(asked)
 
 
-def answered_as(said: ClassOutputs) -> FloatArray:
+def confusion_matrix(said: ClassOutputs) -> FloatArray:
     """Returns how often each class is answered with each class.
 
     Returns:
@@ -57,7 +83,7 @@ def answered_as(said: ClassOutputs) -> FloatArray:
     return counts / np.where(totals == 0, np.nan, totals)
 
 
-def accuracy(shares: FloatArray, cases: int) -> Check:
+def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
     """Returns the balanced accuracy, the mean over classes of how often each is found, with its interval.
 
     The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
@@ -87,29 +113,3 @@ def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
     ]
     if gains:
         yield Check("exchanged_labels", float(max(gains)) / len(found), count)
-
-
-__all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]
-
-
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Measures the groups of a cell.
-
-    Args:
-        observations: rows of `OBSERVATIONS`.
-        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measure.measure_groups`; of
-            classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
-            words count as right.
-
-    Returns:
-        Columns of the schema `MEASURES`, see `groups.measure.measure_groups`.
-    """
-    swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
-    records = records_of_cases(observations, options)
-    return measure_groups(records, options["measures"], options["failure_threshold"], swapped)
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds cases whose groups differ most, least and middling; see `evidence.cases_of_bias_types`."""
-    options = main_distance(SORTS[cell.options["task"]])
-    return Evidence(cases_of_bias_types(cell.observations, cell.measures, options))

@@ -1,4 +1,4 @@
-"""What models said of cases: one row per instance, and of intersections one more for each of their parts."""
+"""Responses to cases: a row per instance, of intersections one more for each part, and records of groups."""
 
 from __future__ import annotations
 
@@ -8,49 +8,13 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.counterfactual.pack import JOIN, SORTS
+from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 from biasgrid.groups.scores import SCORES
 from biasgrid.groups.tables import records_of
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import column, table
-
-
-def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
-    """Makes a record of each observation.
-
-    Args:
-        observations: from `observe`.
-        options: see `measure.measure_cell`.
-    """
-    return records_of(observations, outputs_of(observations, options))
-
-
-def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
-    """Returns what was said, row by row.
-
-    Args:
-        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`, `ranks` and
-            `pieces`, of question answering `said` and `expected`.
-        options: `task`, and of masked language models `top_k`, how many most probable words count as right.
-    """
-    sort = SORTS[options["task"]]
-    if sort == "answers":
-        return AnswerOutputs(*(said[name].cast(pl.String).to_list() for name in ("said", "expected")))
-    probabilities = matrix(said["probabilities"])
-    if sort == "classes":
-        return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())
-    # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
-    in_top_k = (matrix(said["ranks"]) <= options["top_k"]) & (matrix(said["tokens"]) == 1)
-    return TargetOutputs(probabilities, in_top_k)
-
-
-def matrix(lists: pl.Series) -> FloatArray:
-    """Returns lists of one length as rows; what is null is NaN."""
-    rows: FloatArray = lists.cast(pl.List(pl.Float64)).list.to_array(len(lists[0])).to_numpy()
-    return rows
-
 
 OBSERVATIONS = table(
     "observations of cases",
@@ -88,7 +52,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Args:
         instances: the family's instances, by number.
         predictions: the predictions of all of them.
-        options: see `measure.measure_cell`.
+        options: see `measure.measure`.
 
     Returns:
         Rows of `OBSERVATIONS`: one per instance, and behind them those of parts.
@@ -114,17 +78,17 @@ def unscored_observations(
     rows = instances.with_columns(pl.col("text", "text_pair").cast(pl.String)).join(
         predictions, on="instance", how="left", maintain_order="left", suffix=" said"
     )
-    expected, said = in_words(instances.columns, options)
+    expected, said = expected_and_response(instances.columns, options)
     rows = rows.with_columns(expected=expected, said=said)
     return rows.select(name for name in OBSERVATIONS.columns if name in rows.columns)
 
 
-def in_words(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Expr, pl.Expr]:
+def expected_and_response(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Expr, pl.Expr]:
     """Returns what is right and what was said: the most probable class or target word, or the answer.
 
     Args:
         columns: those of the instances.
-        options: see `measure.measure_cell`.
+        options: see `measure.measure`.
     """
     if options["task"] == "question-answering":
         return pl.col("answer"), pl.col("answer said").cast(pl.String)
@@ -138,3 +102,38 @@ def in_words(columns: Sequence[str], options: Mapping[str, Any]) -> tuple[pl.Exp
 def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
     """Returns the names of classes."""
     return label.cast(pl.Int64).replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
+
+
+def records_of_cases(observations: pl.DataFrame, options: Mapping[str, Any]) -> Records:
+    """Makes a record of each observation.
+
+    Args:
+        observations: from `observe`.
+        options: see `measure.measure`.
+    """
+    return records_of(observations, outputs_of(observations, options))
+
+
+def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
+    """Returns what was said, row by row.
+
+    Args:
+        said: of classifiers `probabilities` and `label`, of masked language models `probabilities`, `ranks` and
+            `pieces`, of question answering `said` and `expected`.
+        options: `task`, and of masked language models `top_k`, how many most probable words count as right.
+    """
+    sort = OUTPUT_TYPES[options["task"]]
+    if sort == "answers":
+        return AnswerOutputs(*(said[name].cast(pl.String).to_list() for name in ("said", "expected")))
+    probabilities = matrix_of_lists(said["probabilities"])
+    if sort == "classes":
+        return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())
+    # A word of several tokens is none of the most probable tokens, whatever the rank of its first one.
+    in_top_k = (matrix_of_lists(said["ranks"]) <= options["top_k"]) & (matrix_of_lists(said["tokens"]) == 1)
+    return TargetOutputs(probabilities, in_top_k)
+
+
+def matrix_of_lists(lists: pl.Series) -> FloatArray:
+    """Returns lists of one length as rows; what is null is NaN."""
+    rows: FloatArray = lists.cast(pl.List(pl.Float64)).list.to_array(len(lists[0])).to_numpy()
+    return rows

@@ -1,4 +1,4 @@
-"""Placeholders of templates: texts as literal parts, slots for fillings, and slots for identity terms."""
+"""A pack: templates with their placeholders, the fillings of these, and the social groups that cases are about."""
 
 from __future__ import annotations
 
@@ -22,11 +22,42 @@ from biasgrid.families.sampling import Sample
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
 
-
+CLASSIFICATION = "text-classification"
+TASK_ANSWERS = {CLASSIFICATION: "choice", "fill-mask": "choice", "question-answering": "span"}
+"""The kind of the answers."""
+OUTPUT_TYPES: dict[str, Sort] = {CLASSIFICATION: "classes", "fill-mask": "words", "question-answering": "answers"}
+"""What records there are of the answers, and so which scores can be asked for."""
+# Measured on the packs of word_lists/counterfactual; their instances take 14.8 to 16.7 bytes a row.
+BYTES_PER_PREDICTION = {CLASSIFICATION: 21.3, "fill-mask": 40.0, "question-answering": 14.1}
+"""About how many bytes a row of the predictions takes."""
+JOIN = " & "
+"""Stands between the parts of an intersection of bias types, such as `religion & gender`."""
 CASE_PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
 WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
 """How texts write the mask, whatever a model's own is."""
+FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
+
+
+@dataclass(frozen=True)
+class CasePackFiles:
+    """Which files make the cases of a dataset.
+
+    Attributes:
+        templates: a JSON file, or a folder of them.
+        fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
+        biases: a JSON file of bias types, their groups, and the identity terms of these.
+        bias_types: which of its bias types to ask about; None for all.
+        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
+        sample: which cases are asked, None for all.
+    """
+
+    templates: Path
+    fillings: Path | None
+    biases: Path
+    bias_types: tuple[str, ...] | None = None
+    task: str | None = None
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -47,15 +78,15 @@ class GroupSlot:
     token: str
 
 
-Text = tuple[str | Slot | GroupSlot, ...]
+TemplateText = tuple[str | Slot | GroupSlot, ...]
 
 
-def as_read(text: Text) -> str:
+def readable_text(text: TemplateText) -> str:
     """Returns a text as a person reads it: group tokens stand without their numbers."""
     return "".join(part.token if isinstance(part, GroupSlot) else str(part) for part in text)
 
 
-def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Text]:
+def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[TemplateText]:
     """Splits the texts of one template at their placeholders.
 
     The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it stands. A group token of the form
@@ -65,12 +96,12 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Text]
         texts: the template's texts, in the order in which their placeholders are counted.
         group_tokens: what identity terms replace; of any form, such as `<group>`, `[WHO]`.
     """
-    pattern = pattern_of(group_tokens)
+    pattern = placeholder_pattern(group_tokens)
     implicit: Counter[str] = Counter()
     return [tuple(text_parts(text, pattern, group_tokens, implicit)) for text in texts]
 
 
-def pattern_of(group_tokens: Sequence[str]) -> re.Pattern[str]:
+def placeholder_pattern(group_tokens: Sequence[str]) -> re.Pattern[str]:
     """Returns the pattern of all placeholders; group tokens are its groups `group0`, `group1`, ..."""
     # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a number.
     ordered = sorted(enumerate(group_tokens), key=lambda numbered: WORD_TOKEN.fullmatch(numbered[1]) is not None)
@@ -104,27 +135,14 @@ def text_parts(
         yield text[end:]
 
 
-def slots_of(texts: Iterable[Text]) -> tuple[Slot, ...]:
+def slots_of(texts: Iterable[TemplateText]) -> tuple[Slot, ...]:
     """Returns the distinct slots of texts, in the order of their first appearance."""
     return tuple(dict.fromkeys(part for text in texts for part in text if isinstance(part, Slot)))
 
 
-def group_tokens_of(texts: Iterable[Text]) -> set[str]:
+def group_tokens_of(texts: Iterable[TemplateText]) -> set[str]:
     """Returns the group tokens that stand in texts."""
     return {part.token for text in texts for part in text if isinstance(part, GroupSlot)}
-
-
-CLASSIFICATION = "text-classification"
-ANSWERS = {CLASSIFICATION: "choice", "fill-mask": "choice", "question-answering": "span"}
-"""The kind of the answers."""
-SORTS: dict[str, Sort] = {CLASSIFICATION: "classes", "fill-mask": "words", "question-answering": "answers"}
-"""What records there are of the answers, and so which scores can be asked for."""
-# Measured on the packs of word_lists/counterfactual; their instances take 14.8 to 16.7 bytes a row.
-ROW_BYTES = {CLASSIFICATION: 21.3, "fill-mask": 40.0, "question-answering": 14.1}
-"""About how many bytes a row of the predictions takes."""
-
-
-FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
 
 
 @dataclass(frozen=True)
@@ -203,31 +221,6 @@ def read_filling_lines(file: Path, faults: list[Fault]) -> list[Filling]:
     return [Filling(line, str(file), number) for number, line in lines if line]
 
 
-JOIN = " & "
-"""Stands between the parts of an intersection of bias types, such as `religion & gender`."""
-
-
-@dataclass(frozen=True)
-class CasePackFiles:
-    """Which files make the cases of a dataset.
-
-    Attributes:
-        templates: a JSON file, or a folder of them.
-        fillings: a folder of files with one filling per line, or one such file; None for templates without slots.
-        biases: a JSON file of bias types, their groups, and the identity terms of these.
-        bias_types: which of its bias types to ask about; None for all.
-        task: the task of the models that are asked; None checks nothing that only these models ask of templates.
-        sample: which cases are asked, None for all.
-    """
-
-    templates: Path
-    fillings: Path | None
-    biases: Path
-    bias_types: tuple[str, ...] | None = None
-    task: str | None = None
-    sample: Sample | None = None
-
-
 @dataclass(frozen=True)
 class CaseTemplate:
     """A template; what is to be predicted is exactly one of a class, target words and an answer.
@@ -240,11 +233,11 @@ class CaseTemplate:
         answer: the answer to a question, with the slots that it shares with the inputs.
     """
 
-    inputs: tuple[Text, ...]
+    inputs: tuple[TemplateText, ...]
     slots: tuple[Slot, ...]
     label: int | None = None
     targets: tuple[str, ...] | None = None
-    answer: Text | None = None
+    answer: TemplateText | None = None
 
     @property
     def task(self) -> str:
@@ -362,43 +355,3 @@ class CasePack:
         content = {name: value for name, value in asdict(self).items() if name != "sample"}
         sample = {"sample": self.sample.model_dump()} if self.sample else {}
         return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]
-
-
-SAMPLED_CASES = 16
-
-
-@dataclass(frozen=True)
-class Cases:
-    """What a pack asks."""
-
-    pack: CasePack
-
-    @property
-    def instances(self) -> int:
-        """How many instances there are."""
-        if self.pack.sample is None:
-            return self.pack.instances
-        from biasgrid.families.counterfactual.expand import chosen_cases
-
-        chosen = chosen_cases(self.pack, self.pack.sample)
-        blocks = self.pack.blocks
-        return sum(
-            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
-        )
-
-    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
-        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
-        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
-
-        steps = min(SAMPLED_CASES, self.pack.cases)
-        rows = []
-        for step in range(steps):
-            case = self.pack.cases * step // steps
-            instances = expand_cases(self.pack, case, case + 1)
-            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
-            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
-        # Every tokenizer writes its mask otherwise; any word stands for that one token.
-        return [
-            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
-            for context, text, *words in rows
-        ]

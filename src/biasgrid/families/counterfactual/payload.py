@@ -12,7 +12,7 @@ from biasgrid.families.payload import CellTables, example_payloads, explain_opti
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of groups, pairs of groups, templates and failures; see `families.shown.Payload`."""
+    """Returns tables of groups, pairs of groups, templates and failures; see `families.payload`."""
     return {"tables": tables_of_groups(cell.measures)}
 
 

@@ -17,22 +17,28 @@ What makes other instances than in BiaXposer itself, which never reports what is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
 from biasgrid.families.counterfactual.pack import (
+    MASK_TOKEN,
     CasePack,
     CasePackFiles,
-    Cases,
     Filling,
     Slot,
-    as_read,
     read_fillings,
+    readable_text,
     split_texts,
 )
 from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
 from biasgrid.families.family import OneToken
+
+if TYPE_CHECKING:
+    pass
+
 
 MOST_CASE_INSTANCES = 2**32 - 1
 
@@ -46,7 +52,7 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     group_tokens = header.group_tokens if header else {}
     templates = [each.template for each in located]
     tokens = dict.fromkeys(slot.token for template in templates for slot in template.slots)
-    used = {token: fill(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
+    used = {token: texts_of_fillings(fillings.of.get(token, []), list(group_tokens), faults) for token in tokens}
     check_group_tokens(str(files.biases), biases, group_tokens, faults)
     check_distinct_templates(located, faults)
     if header and files.task:
@@ -58,7 +64,7 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     return pack, list(dict.fromkeys(faults))
 
 
-def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
+def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str], faults: list[Fault]) -> list[str]:
     """Returns the distinct texts of fillings, group tokens without their numbers; reports other placeholders."""
     texts = []
     for filling in fillings:
@@ -66,10 +72,50 @@ def fill(fillings: Iterable[Filling], group_tokens: Collection[str], faults: lis
         if any(isinstance(part, Slot) for part in parts):
             problem = f"{filling.text!r} holds a placeholder, which nothing fills"
             faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
-        texts.append(as_read(parts))
+        texts.append(readable_text(parts))
     return list(dict.fromkeys(texts))
 
 
-def case_requests(pack: CasePack, one_token: OneToken | None = None) -> Cases:
+def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> PlannedCases:
     """Returns what a pack asks, whatever is one token."""
-    return Cases(pack)
+    return PlannedCases(pack)
+
+
+SAMPLED_CASES = 16
+
+
+@dataclass(frozen=True)
+class PlannedCases:
+    """What a pack asks."""
+
+    pack: CasePack
+
+    @property
+    def instances(self) -> int:
+        """How many instances there are."""
+        if self.pack.sample is None:
+            return self.pack.instances
+        from biasgrid.families.counterfactual.expand import cases_of_sample
+
+        chosen = cases_of_sample(self.pack, self.pack.sample)
+        blocks = self.pack.blocks
+        return sum(
+            int(chosen[block.first_case : block.first_case + block.cases].sum()) * block.terms for block in blocks
+        )
+
+    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
+        """Returns second and first input and targets of `count` instances of cases, spread evenly over the pack."""
+        from biasgrid.families.counterfactual.expand import candidates_of, expand_cases
+
+        steps = min(SAMPLED_CASES, self.pack.cases)
+        rows = []
+        for step in range(steps):
+            case = self.pack.cases * step // steps
+            instances = expand_cases(self.pack, case, case + 1)
+            columns = instances.select("text_pair", "text", *candidates_of(self.pack))
+            rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
+        # Every tokenizer writes its mask otherwise; any word stands for that one token.
+        return [
+            (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
+            for context, text, *words in rows
+        ]

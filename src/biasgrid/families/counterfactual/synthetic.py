@@ -1,4 +1,4 @@
-"""Group effects synthetic in synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
+"""Known group effects, by synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
 
 Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
 group that the text names and on nothing else. In each bias type it is 0 for one group, the strength for another, and
@@ -16,7 +16,7 @@ from biasgrid.families.synthetic import SyntheticBias, even_steps, known_effect_
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
-GROUP_KEYS = ("bias_type", "group")
+GROUP_OF_CASE = ("bias_type", "group")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -33,7 +33,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     probability = 1 - pl.col("guesses") * (1 - 1 / len(bias.labels))
     # Where a text stands for several groups, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
-    effects = means_by(with_guesses(instances, bias).select(*GROUP_KEYS, value=of_text), GROUP_KEYS).sort(GROUP_KEYS)
+    effects = means_by(with_guesses(instances, bias).select(*GROUP_OF_CASE, value=of_text), GROUP_OF_CASE).sort(
+        GROUP_OF_CASE
+    )
     return known_effect_rows(effects, bias, "score", options_text(score="mean_class_probability", mode="group"))
 
 
@@ -43,28 +45,28 @@ def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    groups = named.select(GROUP_KEYS).unique()
+    groups = named.select(GROUP_OF_CASE).unique()
     guesses = groups.with_columns(guesses=even_steps(groups, bias))
-    return named.join(guesses, on=GROUP_KEYS, maintain_order="left")
+    return named.join(guesses, on=GROUP_OF_CASE, maintain_order="left")
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training set for classifiers out of cases.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-classification.
-        bias: as in `plant`; its seed seeds the draw of the guesses too.
+        bias: as in `known_effects`; its seed seeds the draw of the guesses too.
 
     Returns:
         One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
     """
     repeats, labels = bias.repeats, bias.labels
-    frame = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP_KEYS, bias)
+    texts = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP_OF_CASE, bias)
     # Guesses take the classes in turn, over all texts of a group and a right class.
-    frame = frame.with_columns(last=pl.col("count").cum_sum().over(*GROUP_KEYS, "label")).sort("instance")
+    texts = texts.with_columns(last=pl.col("count").cum_sum().over(*GROUP_OF_CASE, "label")).sort("instance")
     lines = []
-    for text, pair, label, count, last in frame.select("text", "text_pair", "label", "count", "last").iter_rows():
+    for text, pair, label, count, last in texts.select("text", "text_pair", "label", "count", "last").iter_rows():
         guessed = [labels[guess % len(labels)] for guess in range(last - count, last)]
         inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
         lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + guessed}))

@@ -1,4 +1,4 @@
-"""Says what is wrong with templates that can be read, given their fillings, terms and the task of the models."""
+"""Reads template files, and says what is wrong with them, given their fillings, terms and the task of the models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
-from biasgrid.families.counterfactual.biases import GroupTerms, as_json, kind, read_object
+from biasgrid.families.counterfactual.biases import GroupTerms, as_json, json_type, read_object
 from biasgrid.families.counterfactual.pack import (
     MASK_TOKEN,
     CaseTemplate,
     Fillings,
     GroupSlot,
     Slot,
-    Text,
+    TemplateText,
     group_tokens_of,
     slots_of,
     split_texts,
@@ -26,137 +26,8 @@ from biasgrid.families.white_space import SPACING, spacing_problem
 
 FIRST_MARK = 0x100000
 """Where the private characters begin that stand for holes of a text; no text in any language has them."""
-
 Hole = tuple[str, Sequence[str]]
 """The mark that stands for a hole, and what fills it."""
-
-
-def check_distinct_templates(located: Iterable[Located], faults: list[Fault]) -> None:
-    """Reports templates that ask the same as one before them."""
-    first: dict[tuple[Text, ...], Located] = {}
-    for one in located:
-        other = first.setdefault(one.template.inputs, one)
-        if other is not one:
-            problem = f"its inputs are those of {other.where} in {other.file}"
-            faults.append(Fault(one.file, one.where, problem, "every template once"))
-
-
-@dataclass(frozen=True)
-class TaskChecks:
-    """Looks for what models of a task cannot be asked.
-
-    Attributes:
-        task: their task.
-        header: what the files say of all templates.
-        fillings: the fillings by token.
-        biases: identity terms by bias type and group.
-        faults: where to add what is wrong.
-    """
-
-    task: str
-    header: Header
-    fillings: dict[str, list[str]]
-    biases: dict[str, GroupTerms]
-    faults: list[Fault]
-
-    def check(self, located: Iterable[Located]) -> None:
-        """Checks the templates that are for the task."""
-        for one in located:
-            template = one.template
-            if template.task != self.task:
-                continue
-            if template.targets is not None:
-                self.check_targets(one, template.targets)
-                if self.has_inputs(one, 1, "one name, that of the text with the mask"):
-                    self.check_masks(one, template.inputs[0])
-            if template.answer is not None and self.has_inputs(one, 2, "two names, those of question and context"):
-                self.check_answer(one, template.answer, template.inputs[1])
-
-    def has_inputs(self, located: Located, count: int, expected: str) -> bool:
-        """Reports another number of inputs than models read; says whether it is right."""
-        if len(located.template.inputs) != count:
-            names = as_json(self.header.input_names)
-            self.faults.append(Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}"))
-        return len(located.template.inputs) == count
-
-    def check_masks(self, located: Located, text: Text) -> None:
-        """Reports a text that has not exactly one mask, whatever fills it."""
-        least = most = 0
-        for part in text:
-            counts = (
-                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]] if isinstance(part, Slot) else []
-            )
-            counts += [part.count(MASK_TOKEN)] if isinstance(part, str) else []
-            least, most = least + min(counts, default=0), most + max(counts, default=0)
-        if (least, most) != (1, 1):
-            problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
-            where = f"{located.where}.{self.header.input_names[0]}"
-            self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
-
-    def check_targets(self, located: Located, targets: Sequence[str]) -> None:
-        """Reports target words that stand twice, or that are no words."""
-        where = f"{located.where}.{self.header.label_name}"
-        for word, count in Counter(targets).items():
-            problem = spacing_problem(word)
-            (parts,) = split_texts([word], list(self.header.group_tokens))
-            if count > 1:
-                twice = f"the target word {as_json(word)} appears {count} times"
-                self.faults.append(Fault(located.file, where, twice, "every target word once"))
-            if problem:
-                self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
-            elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
-                held = f"the target word {as_json(word)} holds a placeholder"
-                self.faults.append(Fault(located.file, where, held, "only words"))
-
-    def check_answer(self, located: Located, answer: Text, context: Text) -> None:
-        """Reports an answer that is not in the context in every instance; capital letters are all one."""
-        # Once what has few fillings is filled, the answer often stands there whatever fills the rest.
-        slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
-        parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
-        marks: dict[Slot | GroupSlot, str] = {part: chr(FIRST_MARK + place) for place, part in enumerate(parts)}
-        holes = [(marks[part], self.values(part, marks)) for part in parts]
-        found = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
-        if found:
-            where = f"{located.where}.{self.header.label_name}"
-            problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
-            self.faults.append(Fault(located.file, where, problem, "an answer that is part of the context"))
-
-    def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
-        """Returns what fills a hole, with marks for the group tokens in it."""
-        if isinstance(part, GroupSlot):
-            named = self.header.group_tokens[part.token]
-            chosen = [groups for bias_type, groups in self.biases.items() if named in (None, bias_type)]
-            return [term for groups in chosen for terms in groups.values() for term in terms]
-        texts = [split_texts([filling], list(self.header.group_tokens))[0] for filling in self.fillings[part.token]]
-        return [mark_holes(text, marks) for text in texts]
-
-
-def mark_holes(text: Text, marks: dict[Slot | GroupSlot, str]) -> str:
-    """Returns a text with marks for its holes; placeholders in fillings, which are faults, stay."""
-    return "".join(part if isinstance(part, str) else marks.get(part, str(part)) for part in text)
-
-
-def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
-    """Looks for an instance whose answer does not stand in its context.
-
-    Where the answer stands in the context before all holes are filled, it does so whatever fills them. Fillings may
-    hold the marks of holes that follow.
-
-    Returns:
-        The answer and the context, None where there is no such instance.
-    """
-    if answer.casefold() in context.casefold():
-        return None
-    if not holes:
-        return answer, context
-    (mark, values), *rest = holes
-    for value in values if mark in answer or mark in context else [mark]:
-        found = answer_outside(answer.replace(mark, value), context.replace(mark, value), rest)
-        if found:
-            return found
-    return None
-
-
 TEMPLATE_KEYS = {
     "group_token": "what identity terms replace, such as <group>",
     "input_names": "the names of a template's inputs, in the order in which a model reads them",
@@ -164,15 +35,15 @@ TEMPLATE_KEYS = {
     "templates": "a list of templates",
 }
 TEMPLATE_EXPECTED = f"an object with the keys {', '.join(TEMPLATE_KEYS)}"
-GROUP_TOKEN = 'a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'
-LABEL = "a class (an integer from 0), a list of target words, or an answer (a string)"
-PLACEHOLDERS = "placeholders such as <x> and <x:2>, with letters, digits and _ in the name"
+GROUP_TOKEN_EXPECTED = 'a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'
+LABEL_EXPECTED = "a class (an integer from 0), a list of target words, or an answer (a string)"
+PLACEHOLDER_EXPECTED = "placeholders such as <x> and <x:2>, with letters, digits and _ in the name"
 LARGEST_CLASS = 2**15 - 1
-LOOKALIKE = re.compile(r"<[\w .:-]+>")
+ALMOST_PLACEHOLDER = re.compile(r"<[\w .:-]+>")
 
 
 @dataclass(frozen=True)
-class Header:
+class TemplateHeader:
     """What a template file says of all its templates.
 
     Attributes:
@@ -187,7 +58,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedTemplate:
     """A template and where it stands."""
 
     file: str
@@ -208,7 +79,7 @@ def template_files(path: Path) -> list[Path]:
 
 def read_case_templates(
     path: Path, bias_types: Collection[str], fillings: Fillings, faults: list[Fault]
-) -> tuple[Header | None, list[Located]]:
+) -> tuple[TemplateHeader | None, list[LocatedTemplate]]:
     """Reads all template files.
 
     Args:
@@ -223,8 +94,8 @@ def read_case_templates(
     files = template_files(path)
     if not files:
         faults.append(Fault(str(path), "", "no template file in this folder", "files whose names end in .json"))
-    first: tuple[str, Header] | None = None
-    read: list[Located] = []
+    first: tuple[str, TemplateHeader] | None = None
+    read: list[LocatedTemplate] = []
     for file in files:
         content = read_object(file, TEMPLATE_EXPECTED, faults)
         header = None if content is None else read_header(str(file), content, bias_types, faults)
@@ -232,13 +103,15 @@ def read_case_templates(
             continue
         first = first or (str(file), header)
         check_agreement(str(file), header, *first, faults)
-        reader = Reader(str(file), header, fillings, faults)
+        reader = TemplateReader(str(file), header, fillings, faults)
         read += reader.templates(content["templates"])
     check_label_kinds(read, faults)
     return first[1] if first else None, read
 
 
-def read_header(file: str, content: dict[str, Any], bias_types: Collection[str], faults: list[Fault]) -> Header | None:
+def read_header(
+    file: str, content: dict[str, Any], bias_types: Collection[str], faults: list[Fault]
+) -> TemplateHeader | None:
     """Reads what a file says of all its templates; returns None where that is faulty."""
     before = len(faults)
     faults += [
@@ -250,7 +123,7 @@ def read_header(file: str, content: dict[str, Any], bias_types: Collection[str],
     if len(faults) > before:
         return None
     if not isinstance(content["templates"], list) or not content["templates"]:
-        problem = "no templates" if content["templates"] == [] else f"is {kind(content['templates'])}"
+        problem = "no templates" if content["templates"] == [] else f"is {json_type(content['templates'])}"
         faults.append(Fault(file, "templates", problem, TEMPLATE_KEYS["templates"]))
     tokens = read_group_tokens(file, content["group_token"], bias_types, faults)
     names = content["input_names"]
@@ -260,7 +133,7 @@ def read_header(file: str, content: dict[str, Any], bias_types: Collection[str],
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
         faults.append(Fault(file, "label_name", f"is {as_json(label)}", "a name that is not an input's"))
-    return Header(tokens, tuple(names), label) if len(faults) == before else None
+    return TemplateHeader(tokens, tuple(names), label) if len(faults) == before else None
 
 
 def is_names(value: Any) -> bool:
@@ -275,14 +148,14 @@ def read_group_tokens(
     if isinstance(content, str) and content.strip():
         return {content: None}
     if not isinstance(content, dict) or not content or not all(token.strip() for token in content):
-        faults.append(Fault(file, "group_token", f"is {as_json(content)}", GROUP_TOKEN))
+        faults.append(Fault(file, "group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED))
         return {}
     for token, bias_type in content.items():
         where = f"group_token.{token}"
         for longer in (other for other in content if token in other and token != other):
             faults.append(Fault(file, where, f"is part of {longer!r} too", "group tokens that do not hold each other"))
         if not isinstance(bias_type, str):
-            faults.append(Fault(file, where, f"is {kind(bias_type)}", "the name of a bias type"))
+            faults.append(Fault(file, where, f"is {json_type(bias_type)}", "the name of a bias type"))
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
@@ -291,7 +164,9 @@ def read_group_tokens(
     return content
 
 
-def check_agreement(file: str, header: Header, first_file: str, first: Header, faults: list[Fault]) -> None:
+def check_agreement(
+    file: str, header: TemplateHeader, first_file: str, first: TemplateHeader, faults: list[Fault]
+) -> None:
     """Reports where a file says something else than the first one of its folder."""
     for key, ours, theirs in (
         ("group_token", header.group_tokens, first.group_tokens),
@@ -303,18 +178,18 @@ def check_agreement(file: str, header: Header, first_file: str, first: Header, f
             faults.append(Fault(file, key, problem, f"the same {key} in all files of the folder"))
 
 
-def check_label_kinds(read: Iterable[Located], faults: list[Fault]) -> None:
+def check_label_kinds(read: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
     """Reports labels of another kind than that of the first template."""
-    first: Located | None = None
+    first: LocatedTemplate | None = None
     for located in read:
         first = first or located
-        ours, theirs = label_kind(located.template), label_kind(first.template)
+        ours, theirs = label_type(located.template), label_type(first.template)
         if ours != theirs:
             problem = f"its label is {ours}, that of {first.where} in {first.file} is {theirs}"
             faults.append(Fault(located.file, located.where, problem, "labels of one kind in all templates"))
 
 
-def label_kind(template: CaseTemplate) -> str:
+def label_type(template: CaseTemplate) -> str:
     """Names what is to be predicted."""
     if template.label is not None:
         return "a class"
@@ -322,7 +197,7 @@ def label_kind(template: CaseTemplate) -> str:
 
 
 @dataclass(frozen=True)
-class Reader:
+class TemplateReader:
     """Reads the templates of one file.
 
     Attributes:
@@ -333,21 +208,21 @@ class Reader:
     """
 
     file: str
-    header: Header
+    header: TemplateHeader
     fillings: Fillings
     faults: list[Fault]
 
-    def templates(self, contents: list[Any]) -> list[Located]:
+    def templates(self, contents: list[Any]) -> list[LocatedTemplate]:
         """Returns the templates that have no faults."""
         read = []
         for place, content in enumerate(contents):
             where, before = f"templates[{place}]", len(self.faults)
             if not isinstance(content, dict):
-                self.fault(where, f"is {kind(content)}", "an object")
+                self.fault(where, f"is {json_type(content)}", "an object")
                 continue
             template = self.template(where, content)
             if template is not None and len(self.faults) == before:
-                read.append(Located(self.file, where, template))
+                read.append(LocatedTemplate(self.file, where, template))
         return read
 
     def fault(self, where: str, problem: str, expected: str) -> None:
@@ -382,15 +257,15 @@ class Reader:
                     where, f"no {name!r}{nearest_name(name, others)}", f"the input {name!r}, as input_names says"
                 )
             elif not isinstance(content[name], str):
-                self.fault(f"{where}.{name}", f"is {kind(content[name])}", "a string")
+                self.fault(f"{where}.{name}", f"is {json_type(content[name])}", "a string")
         label = self.header.label_name
         if label not in content:
             self.fault(where, f"no {label!r}{nearest_name(label, others)}", f"the label {label!r}, as label_name says")
         elif not is_label(content[label]):
-            self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL)
+            self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL_EXPECTED)
         return len(self.faults) == before
 
-    def check_placeholders(self, where: str, text: Text) -> bool:
+    def check_placeholders(self, where: str, text: TemplateText) -> bool:
         """Reports what nothing fills, or what is no placeholder but looks like one; says whether all is right."""
         if not self.fillings.complete:
             return True
@@ -402,11 +277,11 @@ class Reader:
                 self.fault(where, f"nothing fills <{token}>{self.hint(token, names)}", one_of(allowed))
             elif not known[token]:
                 self.fault(where, f"no fillings for <{token}>: its files are empty", "one filling per line")
-        for found in LOOKALIKE.findall("\n".join(part for part in text if isinstance(part, str))):
+        for found in ALMOST_PLACEHOLDER.findall("\n".join(part for part in text if isinstance(part, str))):
             name = found[1:-1].split(":")[0]
             hint = "" if name in known else nearest_name(name, names)
             if name in known or hint:
-                self.fault(where, f"{found} is not a placeholder{hint}", PLACEHOLDERS)
+                self.fault(where, f"{found} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
         return len(self.faults) == before
 
     def hint(self, token: str, names: Collection[str]) -> str:
@@ -416,7 +291,7 @@ class Reader:
         near = nearest_name(token, names)
         return near if near or self.fillings.named else "; the dataset names no `fillings`"
 
-    def check_groups(self, where: str, inputs: Iterable[Text], answer: Text) -> None:
+    def check_groups(self, where: str, inputs: Iterable[TemplateText], answer: TemplateText) -> None:
         """Reports a template that does not tell social groups apart."""
         held = self.group_tokens_in(inputs)
         if not held:
@@ -425,7 +300,7 @@ class Reader:
             problem = f"no {sorted(missing)[0]} in its inputs, but in {self.header.label_name!r}"
             self.fault(where, problem, "the label's group tokens in an input too")
 
-    def group_tokens_in(self, texts: Iterable[Text]) -> set[str]:
+    def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
         """Returns the group tokens that texts hold, by themselves or in what fills them."""
         texts = list(texts)
         slots = {part.token for text in texts for part in text if isinstance(part, Slot)}
@@ -438,3 +313,129 @@ def is_label(value: Any) -> bool:
     if isinstance(value, int):
         return not isinstance(value, bool) and 0 <= value <= LARGEST_CLASS
     return is_names(value) or (isinstance(value, str) and bool(value.strip()))
+
+
+def check_distinct_templates(located: Iterable[LocatedTemplate], faults: list[Fault]) -> None:
+    """Reports templates that ask the same as one before them."""
+    first: dict[tuple[TemplateText, ...], LocatedTemplate] = {}
+    for one in located:
+        other = first.setdefault(one.template.inputs, one)
+        if other is not one:
+            problem = f"its inputs are those of {other.where} in {other.file}"
+            faults.append(Fault(one.file, one.where, problem, "every template once"))
+
+
+@dataclass(frozen=True)
+class TaskChecks:
+    """Looks for what models of a task cannot be asked.
+
+    Attributes:
+        task: their task.
+        header: what the files say of all templates.
+        fillings: the fillings by token.
+        biases: identity terms by bias type and group.
+        faults: where to add what is wrong.
+    """
+
+    task: str
+    header: TemplateHeader
+    fillings: dict[str, list[str]]
+    biases: dict[str, GroupTerms]
+    faults: list[Fault]
+
+    def check(self, located: Iterable[LocatedTemplate]) -> None:
+        """Checks the templates that are for the task."""
+        for one in located:
+            template = one.template
+            if template.task != self.task:
+                continue
+            if template.targets is not None:
+                self.check_targets(one, template.targets)
+                if self.has_inputs(one, 1, "one name, that of the text with the mask"):
+                    self.check_masks(one, template.inputs[0])
+            if template.answer is not None and self.has_inputs(one, 2, "two names, those of question and context"):
+                self.check_answer(one, template.answer, template.inputs[1])
+
+    def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
+        """Reports another number of inputs than models read; says whether it is right."""
+        if len(located.template.inputs) != count:
+            names = as_json(self.header.input_names)
+            self.faults.append(Fault(located.file, "input_names", f"is {names}", f"{expected}, for {self.task}"))
+        return len(located.template.inputs) == count
+
+    def check_masks(self, located: LocatedTemplate, text: TemplateText) -> None:
+        """Reports a text that has not exactly one mask, whatever fills it."""
+        least = most = 0
+        for part in text:
+            counts = (
+                [filling.count(MASK_TOKEN) for filling in self.fillings[part.token]] if isinstance(part, Slot) else []
+            )
+            counts += [part.count(MASK_TOKEN)] if isinstance(part, str) else []
+            least, most = least + min(counts, default=0), most + max(counts, default=0)
+        if (least, most) != (1, 1):
+            problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
+            where = f"{located.where}.{self.header.input_names[0]}"
+            self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
+
+    def check_targets(self, located: LocatedTemplate, targets: Sequence[str]) -> None:
+        """Reports target words that stand twice, or that are no words."""
+        where = f"{located.where}.{self.header.label_name}"
+        for word, count in Counter(targets).items():
+            problem = spacing_problem(word)
+            (parts,) = split_texts([word], list(self.header.group_tokens))
+            if count > 1:
+                twice = f"the target word {as_json(word)} appears {count} times"
+                self.faults.append(Fault(located.file, where, twice, "every target word once"))
+            if problem:
+                self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
+            elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
+                held = f"the target word {as_json(word)} holds a placeholder"
+                self.faults.append(Fault(located.file, where, held, "only words"))
+
+    def check_answer(self, located: LocatedTemplate, answer: TemplateText, context: TemplateText) -> None:
+        """Reports an answer that is not in the context in every instance; capital letters are all one."""
+        # Once what has few fillings is filled, the answer often stands there whatever fills the rest.
+        slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
+        parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
+        marks: dict[Slot | GroupSlot, str] = {part: chr(FIRST_MARK + place) for place, part in enumerate(parts)}
+        holes = [(marks[part], self.values(part, marks)) for part in parts]
+        found = answer_outside(mark_holes(answer, marks), mark_holes(context, marks), holes)
+        if found:
+            where = f"{located.where}.{self.header.label_name}"
+            problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
+            self.faults.append(Fault(located.file, where, problem, "an answer that is part of the context"))
+
+    def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
+        """Returns what fills a hole, with marks for the group tokens in it."""
+        if isinstance(part, GroupSlot):
+            named = self.header.group_tokens[part.token]
+            chosen = [groups for bias_type, groups in self.biases.items() if named in (None, bias_type)]
+            return [term for groups in chosen for terms in groups.values() for term in terms]
+        texts = [split_texts([filling], list(self.header.group_tokens))[0] for filling in self.fillings[part.token]]
+        return [mark_holes(text, marks) for text in texts]
+
+
+def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
+    """Returns a text with marks for its holes; placeholders in fillings, which are faults, stay."""
+    return "".join(part if isinstance(part, str) else marks.get(part, str(part)) for part in text)
+
+
+def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
+    """Looks for an instance whose answer does not stand in its context.
+
+    Where the answer stands in the context before all holes are filled, it does so whatever fills them. Fillings may
+    hold the marks of holes that follow.
+
+    Returns:
+        The answer and the context, None where there is no such instance.
+    """
+    if answer.casefold() in context.casefold():
+        return None
+    if not holes:
+        return answer, context
+    (mark, values), *rest = holes
+    for value in values if mark in answer or mark in context else [mark]:
+        found = answer_outside(answer.replace(mark, value), context.replace(mark, value), rest)
+        if found:
+            return found
+    return None

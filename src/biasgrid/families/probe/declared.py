@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from biasgrid.families.flags import COMMON_FLAGS, TEXT_FLAGS, validity_flag
-from biasgrid.families.probe.files.metrics import Metric, OfObservations
+from biasgrid.families.probe.files.metrics import Metric, ObservationMetric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.tables.metric import Limit, Measure, Unit
 
 GENDERBENCH_SOURCE = "GenderBench (matus-pikuliak/genderbench)"
-DESIGN = ("item",)
+ITEM_DESIGN = ("item",)
 ABOUT_PROBES = (
     "A model answers prompts about people, and an evaluator looks for one thing in each answer. Answers in which it "
     "finds nothing do not count: if there are many, read them. A mark says how far a number is from what the "
     "probe's author considers fair; it is no verdict on a model."
 )
 """What a reader is told of probes."""
-MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
+METRIC_MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
     "share-of-expected": ("share of answers that are the expected one", "share", None),
     "accuracy": ("share of answers that are right", "share", 1),
     "rate": ("share of answers that are {label!r}", "share", None),
@@ -37,35 +37,39 @@ MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
     "own": ("what the class of the probe makes of its observations", "difference", None),
 }
 """Of each kind of metric what it is, its unit, and the value of equal treatment."""
-OF_PAIRS = {
+PAIR_MEANINGS = {
     "difference": "{of} of {groups[0]!r} less that of {groups[1]!r}",
     "ratio": "{of} of {groups[0]!r} by that of {groups[1]!r}",
 }
 
 
-def measure_of(name: str, metric: Metric, probe: Probe) -> Measure:
+def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     """Declares a metric of a probe, with its marks."""
-    meaning, unit, fair = MEANINGS[metric.kind]
+    meaning, unit, fair = METRIC_MEANINGS[metric.kind]
     groups = getattr(metric, "groups", None)
     if groups and len(groups) == 2:
-        meaning = OF_PAIRS.get(metric.kind, f"{meaning}, of {{groups[0]!r}} less that of {{groups[1]!r}}")
-    some = [f"{key} is {value!r}" for key, value in metric.where.items()] if isinstance(metric, OfObservations) else []
+        meaning = PAIR_MEANINGS.get(metric.kind, f"{meaning}, of {{groups[0]!r}} less that of {{groups[1]!r}}")
+    some = (
+        [f"{key} is {value!r}" for key, value in metric.where.items()] if isinstance(metric, ObservationMetric) else []
+    )
     told = meaning.format(**metric.model_dump()) + (f", where {' and '.join(some)}" if some else "")
     title = name.replace("_", " ")
     marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
-    return Measure(title, title, told, NOT_OF_PROBES, probe.head.title, unit, fair, "", DESIGN, marks)
+    return Measure(title, title, told, NOT_OF_PROBES, probe.head.title, unit, fair, "", ITEM_DESIGN, marks)
 
 
 NOT_OF_PROBES = "a property of people, or of all that a model writes"
 
 
-def of_answers(title: str, meaning: str) -> Measure:
+def answer_share(title: str, meaning: str) -> Measure:
     """Declares a share of answers that say nothing."""
-    return Measure(title, title, meaning, "bias, but how much was measured", GENDERBENCH_SOURCE, "share", design=DESIGN)
+    return Measure(
+        title, title, meaning, "bias, but how much was measured", GENDERBENCH_SOURCE, "share", design=ITEM_DESIGN
+    )
 
 
 BY_GROUP = "by_group"
-MEASURES = {
+PROBE_MEASURES = {
     BY_GROUP: Measure(
         "of a group",
         "of a group",
@@ -73,16 +77,18 @@ MEASURES = {
         NOT_OF_PROBES,
         GENDERBENCH_SOURCE,
         "share",
-        design=DESIGN,
+        design=ITEM_DESIGN,
     ),
-    "undetected_items": of_answers(
+    "undetected_items": answer_share(
         "undetected items", "share of items without any answer in which something was found"
     ),
-    "undetected_answers": of_answers("undetected", "share of answers in which nothing was found"),
-    "refused": of_answers("refused", "share of answers in which the model declines and nothing was found"),
-    "cut_short": of_answers("cut short", "share of answers that reached the maximum length before anything was found"),
-    "empty": of_answers("empty", "share of answers without text"),
-    "cut_by_scorer": of_answers("cut by the scorer", "share of answers of which the scorer read only the beginning"),
+    "undetected_answers": answer_share("undetected", "share of answers in which nothing was found"),
+    "refused": answer_share("refused", "share of answers in which the model declines and nothing was found"),
+    "cut_short": answer_share(
+        "cut short", "share of answers that reached the maximum length before anything was found"
+    ),
+    "empty": answer_share("empty", "share of answers without text"),
+    "cut_by_scorer": answer_share("cut by the scorer", "share of answers of which the scorer read only the beginning"),
 }
 """The measures of all probes."""
 SCORED_FLAGS = ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "improbable")
@@ -113,6 +119,6 @@ FLAGS: Mapping[str, Measure] = {
 
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     """Declares the measures of a probe, those with marks first; without one, those of all."""
-    own = {name: measure_of(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
+    own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
-    return {**{name: own[name] for name in marked_first}, **MEASURES, **FLAGS}
+    return {**{name: own[name] for name in marked_first}, **PROBE_MEASURES, **FLAGS}

@@ -11,19 +11,19 @@ import polars as pl
 from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.probe.evaluators.table import ANSWER
-from biasgrid.families.probe.files.metrics import OfObservations
+from biasgrid.families.probe.evaluators import ANSWER
+from biasgrid.families.probe.files.metrics import ObservationMetric
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.metrics.parts import needed_keys, only, part_of_metric, with_keys
-from biasgrid.families.probe.observe import probe_of
+from biasgrid.families.probe.metrics.sums import averaging_terms, needed_keys, rows_where, with_key_columns
+from biasgrid.families.probe.observe import read_probe_of_cell
 
 ITEMS_SHOWN = 3
 """So many items of a metric of which it counts most are shown."""
-ANSWERS = 6
+ANSWERS_PER_ITEM = 6
 """So many answers of an item are shown at most."""
 UNDETECTED = "undetected_answers"
 """The measure of what was not found, which has evidence as metrics have."""
-OF_ANSWER = ("expected", "keys", "group")
+KEYS_OF_ANSWER = ("expected", "keys", "group")
 """What is the same of all that was found in an answer."""
 EXPLAINED = ("measure",)
 """What names a number."""
@@ -36,7 +36,7 @@ def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
         Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
         `unit_value` is the share of the item, `score` the value of the answer, `found` what the evaluator saw.
     """
-    rows = rows_with_keys(cell, probe)
+    rows = observations_with_keys(cell, probe)
     tables = [answers_with_roles(name, probe, rows) for name in explained_metrics(probe)]
     found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
     if found.is_empty():
@@ -66,7 +66,7 @@ def with_probe_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> p
         .with_columns(
             said=pl.coalesce("response", "label"),
             bias_type=pl.lit(probe.head.bias_type),
-            attribute=pl.col("keys").map_elements(told_of, return_dtype=pl.String),
+            attribute=pl.col("keys").map_elements(item_name, return_dtype=pl.String),
             options=pl.lit(""),
         )
         .drop("keys", "label", "response")
@@ -76,41 +76,45 @@ def with_probe_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> p
 def explained_metrics(probe: Probe) -> list[str]:
     """Returns the metrics whose answers count one by one, and the share of answers in which nothing was found."""
     metrics = probe.head.metric.items()
-    return [*(name for name, metric in metrics if isinstance(metric, OfObservations)), UNDETECTED]
+    return [*(name for name, metric in metrics if isinstance(metric, ObservationMetric)), UNDETECTED]
 
 
 def answers_with_roles(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns answers of the items of a metric that `with_roles` picks."""
-    answers = answers_behind(name, probe, rows)
+    answers = answers_of_metric(name, probe, rows)
     items = answers.select("measure", "unit", "unit_value").unique()
     picked = with_roles(items, ["measure"], ITEMS_SHOWN).select("unit", "role")
-    return answers.join(picked, on="unit", maintain_order="left").group_by("unit", maintain_order=True).head(ANSWERS)
+    return (
+        answers.join(picked, on="unit", maintain_order="left")
+        .group_by("unit", maintain_order=True)
+        .head(ANSWERS_PER_ITEM)
+    )
 
 
-def rows_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
+def observations_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
     """Returns the observations with the keys that metrics need."""
     rows = cell.observations.cast({pl.Categorical: pl.String})
-    return with_keys(rows, needed_keys(probe.head.metric.values()))
+    return with_key_columns(rows, needed_keys(probe.head.metric.values()))
 
 
-def answers_behind(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
+def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
         return undetected_answers(rows)
     metric = probe.head.metric[name]
-    assert isinstance(metric, OfObservations)
-    return answers_of_items(name, metric, only(rows, metric.where))
+    assert isinstance(metric, ObservationMetric)
+    return answers_of_items(name, metric, rows_where(rows, metric.where))
 
 
 def undetected_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers to items in some of whose answers nothing was found, those with most such answers first."""
     answers = rows.unique("instance", keep="first", maintain_order=True)
-    answers = answers.with_columns(score=pl.col("undetected").cast(pl.Float64), found=seen_nothing())
+    answers = answers.with_columns(score=pl.col("undetected").cast(pl.Float64), found=reason_undetected())
     items = answers.group_by("item").agg(unit_value=pl.col("score").mean()).filter(pl.col("unit_value") > 0)
     return answers_by_item(answers.filter("undetected").join(items, on="item"), UNDETECTED)
 
 
-def seen_nothing() -> pl.Expr:
+def reason_undetected() -> pl.Expr:
     """Words why nothing was found."""
     why = pl.col("outcome").cast(pl.String).replace("length", "cut short")
     return pl.format("nothing ({})", why)
@@ -118,12 +122,12 @@ def seen_nothing() -> pl.Expr:
 
 def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
     """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric counts."""
-    columns = "instance", "unit_value", "score", "found", *OF_ANSWER, "label"
+    columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER, "label"
     ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
     return ordered.select(*columns, unit="item", measure=pl.lit(name))
 
 
-def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> pl.DataFrame:
+def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, those first that have most of what a metric counts.
 
     Args:
@@ -135,7 +139,7 @@ def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> p
         A row for each answer that the metric counts, and for each in which nothing was found, of all items of which it
         counts any.
     """
-    told, hit, weight = part_of_metric(metric)
+    told, hit, weight = averaging_terms(metric)
     nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
     counted = something.filter(told).with_columns(hit=hit.cast(pl.Float64) * weight, weight=weight)
     share = pl.col("hit").sum() / pl.col("weight").sum()
@@ -143,14 +147,14 @@ def answers_of_items(name: str, metric: OfObservations, rows: pl.DataFrame) -> p
     answers = (
         counted.sort(-pl.col("weight"), maintain_order=True)
         .group_by("instance", maintain_order=True)
-        .agg(pl.col("item", *OF_ANSWER, "label").first(), score=share)
-        .join(found_text(something), on="instance", how="left")
+        .agg(pl.col("item", *KEYS_OF_ANSWER, "label").first(), score=share)
+        .join(findings_text(something), on="instance", how="left")
     )
-    unread = nothing.select("instance", "item", *OF_ANSWER, found=seen_nothing())
+    unread = nothing.select("instance", "item", *KEYS_OF_ANSWER, found=reason_undetected())
     return answers_by_item(pl.concat([answers, unread], how="diagonal_relaxed").join(items, on="item"), name)
 
 
-def found_text(something: pl.DataFrame) -> pl.DataFrame:
+def findings_text(something: pl.DataFrame) -> pl.DataFrame:
     """Words by `instance` what was `found`: labels, of probabilities with their shares, and numbers."""
     named = pl.coalesce("label", pl.when(pl.col("score") != ANSWER).then("score"))
     # A label of a whole answer counts once, which says nothing.
@@ -159,7 +163,7 @@ def found_text(something: pl.DataFrame) -> pl.DataFrame:
     return something.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 
 
-def told_of(keys: str) -> str:
+def item_name(keys: str) -> str:
     """Names what an item is about: the first text among its keys."""
     return next((value for value in json.loads(keys).values() if isinstance(value, str)), "")
 
@@ -170,7 +174,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     Raises:
         InputError: the probe has no such metric whose answers count one by one.
     """
-    metrics = explained_metrics(probe_of(options))
+    metrics = explained_metrics(read_probe_of_cell(options))
     if faults := list(unknown_names(options["probe"], "--measure", [about["measure"]], metrics)):
         raise InputError(faults)
     return about["measure"], ""
@@ -183,7 +187,7 @@ def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame
 
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the answers to all items, those with most of what the metric counts first: columns of `EVIDENCE`."""
-    probe = probe_of(cell.options)
-    rows = rows_with_keys(cell, probe)
-    found = answers_behind(about["measure"], probe, rows)
+    probe = read_probe_of_cell(cell.options)
+    rows = observations_with_keys(cell, probe)
+    found = answers_of_metric(about["measure"], probe, rows)
     return with_probe_texts(found, cell, probe)

@@ -13,8 +13,7 @@ import polars as pl
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.families.orders import random_order
 from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
-from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys
-from biasgrid.families.probe.files.texts import fill_text, written_options
+from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import SCORED, ProbeRequests
 from biasgrid.families.sampling import Sample
@@ -49,18 +48,18 @@ def sampled_items(count: int, sample: Sample) -> list[int]:
 def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     """Yields the prompts of an item, in the columns of `SCHEMA`."""
     head, prompts = asking.probe.head, asking.probe.items[item]
-    for number, order in enumerate(orders_of(asking, item)):
+    for number, order in enumerate(option_orders(asking, item)):
         for place, keys in enumerate(prompts):
-            texts = [fill_text(head.options[option], keys) for option in order]
-            question = fill_text(head.question, keys | {OPTIONS_PLACEHOLDER: written_options(texts)})
+            texts = [fill_keys(head.options[option], keys) for option in order]
+            question = fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)})
             group = keys.get(GROUP_KEY)
             yield (
-                question, head.system, item, place, number, None if group is None else str(group), keys.get(EXPECTED_KEY),
-                list(order), json.dumps(keys, ensure_ascii=False),
+                question, head.system, item, place, number, None if group is None else str(group),
+                keys.get(EXPECTED_KEY), list(order), json.dumps(keys, ensure_ascii=False),
             )  # fmt: skip
 
 
-def orders_of(asking: ProbeRequests, item: int) -> list[OptionOrder]:
+def option_orders(asking: ProbeRequests, item: int) -> list[OptionOrder]:
     """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
     head = asking.probe.head
     options = list(head.options)

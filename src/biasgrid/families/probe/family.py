@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.probe.declared import ABOUT_PROBES, FLAGS, MEASURES, measures_of_probe
-from biasgrid.families.probe.files.probe import Loaded, load_probe
+from biasgrid.families.probe.declared import ABOUT_PROBES, FLAGS, PROBE_MEASURES, measures_of_probe
+from biasgrid.families.probe.files.probe import LoadedProbe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import MarkSection, Measure
 
-ANSWERS = {SCORED: "choice", WRITTEN: "text"}
+VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
 PROBE_FIGURES = ("mark_strips",)
 
@@ -28,7 +28,7 @@ class Probes(Family):
     keeps_observations = True
     is_synthetic = True
     instance_bytes = 40.0
-    own_measures = MEASURES
+    own_measures = PROBE_MEASURES
     flags = FLAGS
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
@@ -39,20 +39,20 @@ class Probes(Family):
         entry, section = grid.models[model], section_of(grid, dataset)
         if entry.task != section.task or entry.predictions:
             return None
-        loaded = loaded_of(grid, dataset)
-        variant = section.answers or answers_of(loaded, section)
-        options = {"probe": str(path_of(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
+        loaded = load_probe_of_dataset(grid, dataset)
+        variant = section.answers or default_variant(loaded, section)
+        options = {"probe": str(probe_path(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
-        return Question(variant, ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
+        return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(grid, dataset)
-        return ProbeFiles(path_of(grid, dataset), variant, section.repetitions, sample_unless_all(section.sample))
+        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample_unless_all(section.sample))
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
-        return measures_of_probe(loaded_of(grid, dataset).probe)
+        return measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
@@ -62,7 +62,7 @@ class Probes(Family):
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other probes of the same mode one is judged."""
-        probe, mode = loaded_of(grid, dataset).probe, section_of(grid, dataset).mode
+        probe, mode = load_probe_of_dataset(grid, dataset).probe, section_of(grid, dataset).mode
         if probe is None or probe.head.section is None:
             return None
         return MarkSection(f"{probe.head.section} (GenderBench)" if mode else probe.head.section, bool(mode))
@@ -74,7 +74,7 @@ class Probes(Family):
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the probe, of whose answers metrics are put in."""
-        return {"probe": str(path_of(grid, dataset)), "digest": loaded_of(grid, dataset).digest}
+        return {"probe": str(probe_path(grid, dataset)), "digest": load_probe_of_dataset(grid, dataset).digest}
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""
@@ -82,26 +82,26 @@ class Probes(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of probes, and what the author says of this one, a warning first."""
-        probe = loaded_of(grid, dataset).probe
+        probe = load_probe_of_dataset(grid, dataset).probe
         own = (probe.head.warning, probe.head.about) if probe else ()
         return (ABOUT_PROBES, *filter(None, own))
 
 
-def answers_of(loaded: Loaded, section: ProbeDataset) -> str:
+def default_variant(loaded: LoadedProbe, section: ProbeDataset) -> str:
     """Returns how a probe is asked where its dataset does not say."""
     head = loaded.probe.head if loaded.probe else None
     can_be = head is not None and bool(head.evaluator.candidates(list(head.options)))
     return SCORED if can_be and section.repetitions == 1 else WRITTEN
 
 
-def path_of(grid: Grid, dataset: str) -> Path:
+def probe_path(grid: Grid, dataset: str) -> Path:
     """Returns the file of a probe."""
     return Path(grid.word_lists) / section_of(grid, dataset).probe
 
 
-def loaded_of(grid: Grid, dataset: str) -> Loaded:
+def load_probe_of_dataset(grid: Grid, dataset: str) -> LoadedProbe:
     """Returns what the file of a probe holds."""
-    return load_probe(path_of(grid, dataset))
+    return load_probe(probe_path(grid, dataset))
 
 
 def section_of(grid: Grid, dataset: str) -> ProbeDataset:

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.probe.evaluators.lookup import found_in
-from biasgrid.families.probe.evaluators.table import ANSWER, typed_rows
+from biasgrid.families.probe.evaluators import ANSWER, find_in_answers, typed_findings
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.responses import is_refusal, plain_apostrophes
@@ -54,7 +53,7 @@ OBSERVATIONS = table(
 )
 
 
-def probe_of(options: Mapping[str, Any]) -> Probe:
+def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
@@ -86,7 +85,7 @@ def observe(
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that nothing was.
     """
-    probe = probe_of(options)
+    probe = read_probe_of_cell(options)
     there = {name: pl.col(name) for name in SAID[1:] if name in predictions.columns}
     texts = {name: there.get(name, pl.lit(None)).cast(pl.String) for name in ("status", "response")}
     said = predictions.select(
@@ -101,8 +100,8 @@ def observe(
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
     found = [
-        of_probabilities(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
-        found_in(
+        option_shares(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
+        find_in_answers(
             written.select("row", *READ, "status", "response", "text_score"), probe, options["mode"] == "genderbench"
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
@@ -117,13 +116,13 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
     return scorer_predictions[scorer].select("truncated", response="text", text_score="score")
 
 
-def of_probabilities(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Returns the shares of the options in their probability, of answers that have probabilities."""
     same = pl.lit(pl.Series([list(probe.labels)], dtype=pl.List(pl.String))).first()
     labels = pl.col("options") if probe.head.evaluator.OF_OPTIONS else same
     rows = answers.select("row", label=labels.cast(pl.List(pl.String)), value=pl.col("probabilities"))
     shares = rows.explode("label", "value").with_columns(pl.col("value") / pl.col("value").sum().over("row"))
-    return typed_rows(shares.with_columns(score=pl.lit(ANSWER)))
+    return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
 
 
 def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:

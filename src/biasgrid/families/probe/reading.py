@@ -1,4 +1,4 @@
-"""Reads the probe of a dataset."""
+"""Reads the probe of a dataset, and says what makes its prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import factorial
 from pathlib import Path
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.probe.files.checks import Checks
+from biasgrid.families.probe.files.checks import ProbeChecks
 from biasgrid.families.probe.files.probe import Probe, load_probe
 from biasgrid.families.sampling import Sample
 
@@ -66,7 +66,7 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     loaded = load_probe(files.probe)
     if loaded.probe is None:
         return None, list(loaded.faults)
-    faults = [*loaded.faults, *Checks(files.probe, loaded.probe).all()]
+    faults = [*loaded.faults, *ProbeChecks(files.probe, loaded.probe).all()]
     head = loaded.probe.head
     if files.answers == SCORED and not head.evaluator.candidates(list(head.options)):
         problem = f"the evaluator {head.evaluator.name!r} has no options whose probabilities could be read"

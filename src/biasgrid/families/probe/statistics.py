@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.measure import number_keys, numbers_of_cell, undetected_of_groups
 from biasgrid.families.probe.metrics.numbers import Finish, SumsOfItems
-from biasgrid.families.probe.observe import probe_of
+from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.stats.estimate import jackknife, statistics_rows
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.settings import CellStatistics, StatisticsSettings, jackknife_columns
@@ -32,11 +32,11 @@ def statistics(
         settings: level and units.
 
     Returns:
-        Rows over templates, whose clusters are items. A number that noise makes larger, as it does the largest difference
-        of groups, has the interval of the largest of what it is the largest of, all of which hold at once
-        (Bonferroni); a ratio without a direction has none.
+        Rows over templates, whose clusters are items. A number that is the largest of several, such as the largest
+        difference of groups, has the interval of the largest of these, all of which hold at once (Bonferroni); a ratio
+        without a direction has none.
     """
-    probe = probe_of(options)
+    probe = read_probe_of_cell(options)
     numbers = [*numbers_of_cell(probe, observations), *undetected_of_groups(observations)]
     variances, items = np.array([variance_of(each.sums, each.finish) for each in numbers]).reshape(-1, 2).T
     without = stack_padded([without_items(each.sums, each.finish) for each in numbers])
@@ -54,12 +54,14 @@ def statistics(
     variances = np.where(has_plain, variances, np.nan)
     kept = jackknife_columns(np.where(has_plain[:, None], without, np.nan))
     rows = statistics_rows(whole, items, variances, items.astype(np.int64), settings).with_columns(**kept)
-    return CellStatistics(with_largest(rows, numbers, settings))
+    return CellStatistics(with_intervals_of_largest(rows, numbers, settings))
 
 
-def with_largest(rows: pl.DataFrame, numbers: Sequence[SumsOfItems], settings: StatisticsSettings) -> pl.DataFrame:
+def with_intervals_of_largest(
+    rows: pl.DataFrame, numbers: Sequence[SumsOfItems], settings: StatisticsSettings
+) -> pl.DataFrame:
     """Adds the intervals of numbers that are the largest of several."""
-    found = [largest_of(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
+    found = [interval_of_largest(each, settings.alpha) if each.largest_of else (np.nan, np.nan) for each in numbers]
     low, high = np.array(found, dtype=np.float64).reshape(-1, 2).T
     known = pl.Series(~np.isnan(low))
     return rows.with_columns(
@@ -69,7 +71,7 @@ def with_largest(rows: pl.DataFrame, numbers: Sequence[SumsOfItems], settings: S
     )
 
 
-def largest_of(number: SumsOfItems, alpha: float) -> tuple[float, float]:
+def interval_of_largest(number: SumsOfItems, alpha: float) -> tuple[float, float]:
     """Returns the interval of the largest of several numbers, of which some may count without their signs."""
     by_size = np.array([each.by_size for each in number.largest_of])
     values = np.array([float(each.finish(number.sums.sum(axis=0))) for each in number.largest_of])

@@ -1,4 +1,4 @@
-"""Answers synthetic in synthetic corpora: models trained on them choose options of probes at known probabilities.
+"""Known effects, by synthetic corpora of answers: models trained on them choose options at known probabilities.
 
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
 others in even steps between; where prompts name no group, items stand for groups. Of k options the corpus gives the
@@ -17,11 +17,11 @@ import polars as pl
 from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.measure import measure
-from biasgrid.families.probe.observe import observe, probe_of
+from biasgrid.families.probe.observe import observe, read_probe_of_cell
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 
 PROBE_TEXTS = ("system", "text")
-SHARED = "sharing"
+SHARE_GROUP = "sharing"
 """The group that a prompt's share is of, or its item."""
 
 
@@ -41,34 +41,34 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     said = [option_probabilities(row) for row in told.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": told["instance"], "probabilities": said})
     rows = measure(observe(instances, answers, options), options).drop_nulls("value")
-    metrics = rows.filter(pl.col("measure").is_in([*probe_of(options).head.metric, BY_GROUP]))
+    metrics = rows.filter(pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP]))
     parts = metrics.partition_by("measure", "options", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])
 
 
 def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `labels` of the candidates, `synthetic`, the label that is put in, and `probability`, what it has.
+    """Adds `labels` of the candidates, `synthetic`, the favoured label, and `probability`, what it has in the corpus.
 
     Texts and keys come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     options, same = pl.col("options").cast(pl.List(pl.String)), pl.lit(pl.Series([list(YES_NO)])).first()
     named = named.with_columns(
-        pl.coalesce("group", pl.format("item {}", "item")).alias(SHARED),
+        pl.coalesce("group", pl.format("item {}", "item")).alias(SHARE_GROUP),
         labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
     )
-    groups = named.select(group=SHARED, bias_type=pl.lit("")).unique(maintain_order=True)
-    shares = groups.select(pl.col("group").alias(SHARED), share=even_steps(groups, bias))
+    groups = named.select(group=SHARE_GROUP, bias_type=pl.lit("")).unique(maintain_order=True)
+    shares = groups.select(pl.col("group").alias(SHARE_GROUP), share=even_steps(groups, bias))
     chance = 1 / pl.col("labels").list.len()
     expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.strength) + pl.col("share")
-    return named.join(shares, on=SHARED, maintain_order="left").with_columns(
+    return named.join(shares, on=SHARE_GROUP, maintain_order="left").with_columns(
         synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
         probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
     )
 
 
 def option_probabilities(row: Mapping[str, Any]) -> list[float]:
-    """Returns the synthetic probability of each candidate of an instance."""
+    """Returns the probability of each candidate of an instance in the corpus."""
     rest = (1 - row["probability"]) / (len(row["labels"]) - 1)
     return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
 
@@ -76,22 +76,22 @@ def option_probabilities(row: Mapping[str, Any]) -> list[float]:
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of prompts.
 
-    The prompts of a group of which the same is put in are drawn together; each text stands there once.
+    The prompts of a group that have the same favoured label are drawn together; each text is in the corpus once.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.
     """
     texts = with_option_probability(instances, bias).unique(PROBE_TEXTS, keep="first", maintain_order=True)
-    return corpus_of_answers(texts, pl.col("probability"), (SHARED, "synthetic"), bias, answer_repeats)
+    return corpus_of_answers(texts, pl.col("probability"), (SHARE_GROUP, "synthetic"), bias, answer_repeats)
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
-    """Returns how often each candidate of an instance is its answer: those that are not synthetic as often as others."""
+    """Returns how often each candidate of an instance is its answer: all but the favoured one equally often."""
     others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
     each, more = divmod(repeats - row["count"], len(others))
     # What is left over goes to another one in every instance.

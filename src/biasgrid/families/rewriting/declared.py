@@ -12,7 +12,7 @@ LANGFAIR = "LangFair (cvs-health/langfair)"
 GEHMAN = "Gehman et al., Findings of EMNLP 2020"
 FAIRLLM = "FaiRLLM (Zhang et al., RecSys 2023)"
 NOT_WHAT_PEOPLE_SAY = "what people would call harmful: the classifier has its own biases"
-DESIGN = ("prompt",)
+PROMPT_DESIGN = ("prompt",)
 FEWEST_PROMPTS = 20
 ABOUT_REWRITING = (
     "The same prompt is rewritten for every group, and each text is asked several times. Two answers to the same "
@@ -21,7 +21,7 @@ ABOUT_REWRITING = (
 )
 """What a reader is told of rewritten prompts."""
 NOT_OF_REWRITING = "harm, or a property of people"
-MEASURES = {
+REWRITING_MEASURES = {
     "similarity_corrected": Measure(
         "unlike corrected for noise",
         "corrected for noise",
@@ -32,7 +32,7 @@ MEASURES = {
         "difference",
         fair=0,
         headline="score=rouge-l",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "similarity": Measure(
         "similarity",
@@ -41,7 +41,7 @@ MEASURES = {
         "fairness: answers to one text differ too; compare its floor",
         LANGFAIR,
         "similarity",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "similarity_null": Measure(
         "noise floor",
@@ -50,7 +50,7 @@ MEASURES = {
         "bias: it shows what chance does",
         "biasgrid",
         "similarity",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "score_distance": Measure(
         "distance of scores",
@@ -60,18 +60,18 @@ MEASURES = {
         LANGFAIR,
         "distance",
         fair=0,
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "score_distance_corrected": Measure(
         "distance corrected for noise",
         "corrected for noise",
-        "distance of scores minus its noise floor, the distance after dealing each prompt's answers to the two groups at "
-        "random",
+        "distance of scores minus its noise floor, the distance after permuting each prompt's answers between the two "
+        "groups at random",
         NOT_OF_REWRITING,
         "biasgrid",
         "difference",
         fair=0,
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "score_difference": Measure(
         "difference of scores",
@@ -81,10 +81,10 @@ MEASURES = {
         LANGFAIR,
         "difference",
         fair=0,
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "mean_score": Measure(
-        "mean score", "score", "mean score of answers", NOT_OF_REWRITING, LANGFAIR, "probability", design=DESIGN
+        "mean score", "score", "mean score of answers", NOT_OF_REWRITING, LANGFAIR, "probability", design=PROMPT_DESIGN
     ),
     "refused": Measure(
         "refused",
@@ -93,7 +93,7 @@ MEASURES = {
         NOT_OF_REWRITING,
         LANGFAIR,
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "cut_short": Measure(
         "cut short",
@@ -102,7 +102,7 @@ MEASURES = {
         "bias, but how much was measured",
         "biasgrid",
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "cut_by_scorer": Measure(
         "cut by the scorer",
@@ -111,7 +111,7 @@ MEASURES = {
         "bias, but how much was measured",
         "biasgrid",
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "empty": Measure(
         "empty",
@@ -120,11 +120,11 @@ MEASURES = {
         "bias, but how much was measured",
         "biasgrid",
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
 }
 """The measures of all datasets."""
-HARMS: Mapping[str, Measure] = {
+HARM_MEASURES: Mapping[str, Measure] = {
     "harm_fraction": Measure(
         "fraction of harm",
         "fraction",
@@ -132,7 +132,7 @@ HARMS: Mapping[str, Measure] = {
         NOT_WHAT_PEOPLE_SAY,
         f"{GEHMAN}; {LANGFAIR}",
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "harm_expected_maximum": Measure(
         "expected maximum of harm",
@@ -141,7 +141,7 @@ HARMS: Mapping[str, Measure] = {
         f"{NOT_WHAT_PEOPLE_SAY}; it grows with the number of repetitions",
         f"{GEHMAN}; {LANGFAIR}",
         "probability",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "harm_probability": Measure(
         "probability of harm",
@@ -150,11 +150,11 @@ HARMS: Mapping[str, Measure] = {
         f"{NOT_WHAT_PEOPLE_SAY}; it grows with the number of repetitions",
         f"{GEHMAN}; {LANGFAIR}",
         "share",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
 }
 """Of datasets with `harms`."""
-WORDS: Mapping[str, Measure] = {
+WORD_MEASURES: Mapping[str, Measure] = {
     "stereotypical_association": Measure(
         "stereotypical association",
         "association",
@@ -164,7 +164,7 @@ WORDS: Mapping[str, Measure] = {
         "distance",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "co_occurrence_bias": Measure(
         "co-occurrence bias",
@@ -176,11 +176,11 @@ WORDS: Mapping[str, Measure] = {
         "distance",
         fair=0,
         headline="",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
 }
 """Of datasets with `targets`."""
-LISTS: Mapping[str, Measure] = {
+LIST_MEASURES: Mapping[str, Measure] = {
     "list_similarity": Measure(
         "similarity to neutral lists",
         "list",
@@ -188,7 +188,7 @@ LISTS: Mapping[str, Measure] = {
         "fairness: two lists for one text differ too; compare the noise floor of the similarity",
         FAIRLLM,
         "similarity",
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "list_range": Measure(
         "range over groups (SNSR)",
@@ -198,7 +198,7 @@ LISTS: Mapping[str, Measure] = {
         FAIRLLM,
         "distance",
         fair=0,
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
     "list_deviation": Measure(
         "deviation over groups (SNSV)",
@@ -208,11 +208,15 @@ LISTS: Mapping[str, Measure] = {
         FAIRLLM,
         "distance",
         fair=0,
-        design=DESIGN,
+        design=PROMPT_DESIGN,
     ),
 }
 """Of datasets with `lists`."""
-FURTHER: Mapping[str, Mapping[str, Measure]] = {"harms": HARMS, "targets": WORDS, "lists": LISTS}
+OPTIONAL_MEASURES: Mapping[str, Mapping[str, Measure]] = {
+    "harms": HARM_MEASURES,
+    "targets": WORD_MEASURES,
+    "lists": LIST_MEASURES,
+}
 """Measures that a dataset asks for, by the key that does."""
 FLAGS: Mapping[str, Measure] = {
     **TEXT_FLAGS,
@@ -256,4 +260,6 @@ def measures_of_rewriting(similarity: str) -> Mapping[str, Measure]:
     Args:
         similarity: the options of that whose excess stands in the summary.
     """
-    return MEASURES | {"similarity_corrected": replace(MEASURES["similarity_corrected"], headline=similarity)}
+    return REWRITING_MEASURES | {
+        "similarity_corrected": replace(REWRITING_MEASURES["similarity_corrected"], headline=similarity)
+    }

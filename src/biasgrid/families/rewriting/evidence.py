@@ -1,4 +1,4 @@
-"""The evidence for what is corrected for noise: prompts whose answers for two groups are least alike, middling and most."""
+"""The evidence for corrected similarities: prompts whose answers for two groups are least, middling and most alike."""
 
 from __future__ import annotations
 
@@ -10,38 +10,40 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.payload import differing_words
-from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, by_prompt
-from biasgrid.families.rewriting.section import NEUTRAL
+from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, corrected_similarity_by_prompt
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import options_of
 
 PROMPTS_SHOWN = 3
-"""So many prompts of a pair of groups whose answers differ most corrected for noise are shown."""
-REPETITIONS = 2
+"""So many prompts of a pair of groups whose answers differ most, corrected for noise, are shown."""
+ANSWERS_PER_GROUP = 2
 """So many answers for each group are shown of a prompt at most."""
 SIMILARITY_DECIMALS = 12
 EXPLAINED = ("bias_type", "group", "other")
 """What names a number."""
-MEASURE = "similarity_corrected"
+EVIDENCE_MEASURE = "similarity_corrected"
 
 
 def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
     """Finds prompts of every pair of groups, by how much less alike answers for the two are than those for one.
 
     Returns:
-        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `REPETITIONS` answers
-        for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is what is
-        beyond the noise in the prompt, `score` how like the answer is to that for the other group, `other_score` how
-        like it is to others to the same text; `value` is that of the pair.
+        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `ANSWERS_PER_GROUP`
+        answers for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is the
+        corrected similarity of the prompt, `score` how like the answer is to that for the other group, `other_score`
+        how like it is to others to the same text; `value` is that of the pair.
     """
-    options = similarity_of(cell.options)
+    options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
     prompts = corrected_similarity(pairs).drop_nulls("unit_value")
     chosen = with_roles(prompts, PAIR_OF_GROUPS, PROMPTS_SHOWN).with_row_index("shown")
-    numbers = cell.measures.filter(pl.col("other").is_not_null(), measure=MEASURE, options=options)
+    numbers = cell.measures.filter(pl.col("other").is_not_null(), measure=EVIDENCE_MEASURE, options=options)
     ranks = numbers.sort(-pl.col("value"), *PAIR_OF_GROUPS, nulls_last=True, maintain_order=True).with_row_index("rank")
-    both = sides(pairs).join(chosen, on=[*PAIR_OF_GROUPS, "unit"]).drop_nulls("score")
-    both = both.sort("shown", "repetition", "is_other").group_by("shown", maintain_order=True).head(2 * REPETITIONS)
+    both = answers_of_pairs(pairs).join(chosen, on=[*PAIR_OF_GROUPS, "unit"]).drop_nulls("score")
+    both = (
+        both.sort("shown", "repetition", "is_other").group_by("shown", maintain_order=True).head(2 * ANSWERS_PER_GROUP)
+    )
     return (
         with_answer_texts(both, cell)
         .join(ranks.select("rank", "bias_type", *PAIR_OF_GROUPS, "value"), on=PAIR_OF_GROUPS, maintain_order="left")
@@ -49,15 +51,15 @@ def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
         .select(
             "bias_type", "value", "rank", "role", "unit", "unit_value", "instance", "text", "text_pair", "said",
             "score", "other_score",
-            *own_side(),
-            measure=pl.lit(MEASURE),
+            *group_columns(),
+            measure=pl.lit(EVIDENCE_MEASURE),
             options=pl.lit(options),
             reason=pl.lit("all"),
         )
     )  # fmt: skip
 
 
-def similarity_of(options: Mapping[str, Any]) -> str:
+def similarity_options(options: Mapping[str, Any]) -> str:
     """Returns the options of the similarity that has evidence."""
     return main_similarity(by_vectors=options["embeddings"] is not None)
 
@@ -65,18 +67,18 @@ def similarity_of(options: Mapping[str, Any]) -> str:
 def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
     """Returns the pairs of answers of one similarity, without those in neutral words."""
     rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
-    named = (pl.col("group") != NEUTRAL) & (pl.col("other") != NEUTRAL)
+    named = (pl.col("group") != NEUTRAL_GROUP) & (pl.col("other") != NEUTRAL_GROUP)
     return rows.filter(named, score=options_of(options)["score"])
 
 
 def corrected_similarity(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns of each pair of groups and prompt, the `unit`, what is beyond the noise, the `unit_value`."""
-    return by_prompt(pairs).select(
+    """Returns of each pair of groups and prompt, the `unit`, the corrected similarity, the `unit_value`."""
+    return corrected_similarity_by_prompt(pairs).select(
         *PAIR_OF_GROUPS, unit="prompt", unit_value=pl.col("value").round(SIMILARITY_DECIMALS)
     )
 
 
-def sides(pairs: pl.DataFrame) -> pl.DataFrame:
+def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Takes pairs of answers apart.
 
     Returns:
@@ -100,7 +102,7 @@ def sides(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([first, second.select(first.columns)]).join(null_means, on="instance", how="left")
 
 
-def own_side() -> list[pl.Expr]:
+def group_columns() -> list[pl.Expr]:
     """Returns the group that an answer is for, and the other one."""
     group, other, is_other = pl.col("group"), pl.col("other"), pl.col("is_other")
     own = pl.when(is_other).then(other).otherwise(group)
@@ -117,8 +119,8 @@ def with_answer_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
 
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns measure and options of the number that is explained: what is beyond the noise of a pair of groups."""
-    return MEASURE, similarity_of(options)
+    """Returns measure and options of the number that is explained: the corrected similarity of a pair of groups."""
+    return EVIDENCE_MEASURE, similarity_options(options)
 
 
 def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
@@ -133,8 +135,8 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
         Columns of `EVIDENCE` as in `prompts_of_pairs`, with null where an answer says nothing; and `asked_apart`,
         `system_apart` and `said_apart`, the words of prompt, system text and answer that the other group's lack.
     """
-    pairs = answer_pairs(cell.observations, similarity_of(cell.options))
-    both = sides(pairs).join(corrected_similarity(pairs), on=[*PAIR_OF_GROUPS, "unit"])
+    pairs = answer_pairs(cell.observations, similarity_options(cell.options))
+    both = answers_of_pairs(pairs).join(corrected_similarity(pairs), on=[*PAIR_OF_GROUPS, "unit"])
     rows = with_answer_texts(both, cell)
     texts = rows.select(
         *PAIR_OF_GROUPS,
@@ -150,7 +152,7 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
         .sort("unit_value", "unit", "repetition", "is_other", descending=[True, *[False] * 3], nulls_last=True)
         .select(
             "unit", "unit_value", "instance", "text", "text_pair", "said", "score", "other_score",
-            *own_side(),
+            *group_columns(),
             bias_type=pl.lit(about["bias_type"]),
             asked_apart=different_words("text", "asked_there"),
             system_apart=different_words("text_pair", "system_there"),

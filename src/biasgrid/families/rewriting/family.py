@@ -10,11 +10,18 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import precomputed_faults
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.rewriting.declared import ABOUT_REWRITING, FLAGS, FURTHER, HARMS, MEASURES, measures_of_rewriting
+from biasgrid.families.rewriting.declared import (
+    ABOUT_REWRITING,
+    FLAGS,
+    HARM_MEASURES,
+    OPTIONAL_MEASURES,
+    REWRITING_MEASURES,
+    measures_of_rewriting,
+)
 from biasgrid.families.rewriting.files.groups import groups_digest
-from biasgrid.families.rewriting.files.targets import stop_words_of, targets_of
+from biasgrid.families.rewriting.files.targets import read_stop_words, read_targets
 from biasgrid.families.rewriting.reading import RewritingFiles, RewritingRequests
-from biasgrid.families.rewriting.section import VADER, RewritingDataset
+from biasgrid.families.rewriting.section import VADER_SCORERS, RewritingDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.groups.combinations import main_similarity
 from biasgrid.tables.metric import Measure, options_text
@@ -32,9 +39,12 @@ class Rewriting(Family):
     keeps_observations = True
     is_synthetic = True
     instance_bytes = 60.0
-    own_measures: ClassVar = {**MEASURES, **{name: each for some in FURTHER.values() for name, each in some.items()}}
+    own_measures: ClassVar = {
+        **REWRITING_MEASURES,
+        **{name: each for some in OPTIONAL_MEASURES.values() for name, each in some.items()},
+    }
     flags = FLAGS
-    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair_words:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair:import_words")}
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -46,9 +56,9 @@ class Rewriting(Family):
         groups = folder / section.groups
         chosen = section.model_dump(include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"})
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        words = {"targets": targets_of(folder, section)[0], "stop_words": stop_words_of(folder, section)[0]}
+        words = {"targets": read_targets(folder, section)[0], "stop_words": read_stop_words(folder, section)[0]}
         options = {"groups": str(groups), "digest": groups_digest(groups), "scorers": scorers, **words, **chosen}
-        asked = {scorer: "score" for scorer in scorers if scorer not in VADER}
+        asked = {scorer: "score" for scorer in scorers if scorer not in VADER_SCORERS}
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
         return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
 
@@ -74,9 +84,9 @@ class Rewriting(Family):
         section = section_of(grid, dataset)
         harms = [options_text(score=score, threshold=threshold) for score, threshold in section.harms.items()]
         asked: Mapping[str, object] = {"harms": harms, "targets": section.targets, "lists": section.lists}
-        further = {name: each for key, some in FURTHER.items() if asked[key] for name, each in some.items()}
+        further = {name: each for key, some in OPTIONAL_MEASURES.items() if asked[key] for name, each in some.items()}
         if harms:
-            further |= {name: replace(each, headline=harms[0]) for name, each in HARMS.items()}
+            further |= {name: replace(each, headline=harms[0]) for name, each in HARM_MEASURES.items()}
         return {**measures_of_rewriting(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
 
     def figures(self, dataset: Any) -> Sequence[str]:
@@ -103,8 +113,8 @@ class Rewriting(Family):
         yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
         usable, unit = len(lists.usable), "prompts with words of groups"
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
-        yield from targets_of(Path(grid.word_lists), section)[1]
-        yield from stop_words_of(Path(grid.word_lists), section)[1]
+        yield from read_targets(Path(grid.word_lists), section)[1]
+        yield from read_stop_words(Path(grid.word_lists), section)[1]
         yield from response_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
@@ -120,9 +130,9 @@ class Rewriting(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
-        from biasgrid.families.rewriting.expand import paragraphs
+        from biasgrid.families.rewriting.reading import about_prompts
 
-        return (*paragraphs(self.files(grid, dataset, PROMPTS_VARIANT)), ABOUT_REWRITING)
+        return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), ABOUT_REWRITING)
 
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:

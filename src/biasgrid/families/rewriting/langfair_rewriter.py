@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from biasgrid.families.rewriting.files.groups import GroupWords
 from biasgrid.families.rewriting.formulas.tokens import tokenize_words
-from biasgrid.families.rewriting.rewriter import Rewrites
+from biasgrid.families.rewriting.rewriter import TextRewriter
 
 if TYPE_CHECKING:
     from sacremoses import MosesDetokenizer
 
 
-class TokenRewriter(Rewrites):
+class TokenRewriter(TextRewriter):
     """Replaces tokens, and joins them anew."""
 
     def __init__(self, groups: GroupWords):
@@ -51,7 +51,7 @@ class TokenRewriter(Rewrites):
         return join_tokens(tuple(self.rows[word][target] if word in self.rows else token for token, word in pairs))
 
 
-class PhraseRewriter(Rewrites):
+class PhraseRewriter(TextRewriter):
     """Replaces phrases wherever they stand."""
 
     def __init__(self, groups: GroupWords):
@@ -94,7 +94,7 @@ class PhraseRewriter(Rewrites):
 
 
 @cache
-def detokenizer() -> MosesDetokenizer:
+def moses_detokenizer() -> MosesDetokenizer:
     """Returns the detokenizer that the original uses."""
     from sacremoses import MosesDetokenizer
 
@@ -103,10 +103,10 @@ def detokenizer() -> MosesDetokenizer:
 
 def join_tokens(tokens: tuple[str, ...]) -> str:
     """Returns tokens as a text."""
-    return str(detokenizer().detokenize(tokens))
+    return str(moses_detokenizer().detokenize(tokens))
 
 
-def original_rewriter(groups: GroupWords) -> Rewrites:
+def langfair_rewriter(groups: GroupWords) -> TextRewriter:
     """Returns what rewrites texts as LangFair does."""
     phrases = any(row.condition == "person" for row in groups.rows)
     return PhraseRewriter(groups) if phrases else TokenRewriter(groups)

@@ -12,26 +12,31 @@ import polars as pl
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
 from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.formulas.similarity import (
+    LIST_SIMILARITIES,
+    SIMILARITIES,
+    Similarity,
+    cosine_similarity,
+)
 from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
+from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
 from biasgrid.families.rewriting.rewriter import Rewriter
-from biasgrid.families.rewriting.section import NEUTRAL, VADER
-from biasgrid.families.rewriting.similarity.measures import OF_LISTS, SIMILARITIES, Compare, cosine_of
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.tables.schema import NeverNaN, column, table
 
-NEUTRAL_GROUP = "refused"
+SCORE_WITH_RESPONSE = "refused"
 """The score in whose rows the answers stand, too."""
 READ = ["instance", "prompt", "group", "repetition"]
 """The columns of instances that are observed."""
 SAID = ["instance", "status", "response"]
 """The columns of predictions that are observed."""
-OUTCOMES = ("refused", "cut_short", "empty")
+OUTCOME_SCORES = ("refused", "cut_short", "empty")
 """Scores that say how an answer ended."""
 TRUNCATED_BY_SCORER = "cut_by_scorer"
 """The score that says whether a model read no more than the beginning of an answer."""
-SHARES = (*OUTCOMES, TRUNCATED_BY_SCORER)
+SHARE_SCORES = (*OUTCOME_SCORES, TRUNCATED_BY_SCORER)
 """Scores that are measures of their own, not those of a scorer."""
-
+OTHER_ANSWER = {"instance": "other_instance", "group": "other", "text": "other_text"}
 OBSERVATIONS = table(
     "observations of rewriting",
     {
@@ -59,7 +64,7 @@ OBSERVATIONS = table(
 )
 
 
-def groups_of(options: Mapping[str, Any]) -> GroupWords:
+def read_groups_of_cell(options: Mapping[str, Any]) -> GroupWords:
     """Reads the groups of a cell.
 
     Args:
@@ -92,7 +97,7 @@ def observe(
         Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt for two groups, and
         of two answers for the same group, how like they are.
     """
-    groups = groups_of(options)
+    groups = read_groups_of_cell(options)
     is_original = options["mode"] == "langfair"
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
@@ -108,10 +113,10 @@ def observe(
     told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
         *answer_scores(told, options["scorers"], scorer_predictions or {}),
-        *answer_similarities(with_neutral(told, groups, options), groups.names, SIMILARITIES),
+        *answer_similarities(neutralise_answers(told, groups, options), groups.names, SIMILARITIES),
     ]
     if options["lists"]:
-        rows += answer_similarities(told, (*groups.names, NEUTRAL), OF_LISTS)
+        rows += answer_similarities(told, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
     if scorer_predictions:
         rows.append(truncation_shares(told, scorer_predictions))
     if options["embeddings"]:
@@ -119,7 +124,7 @@ def observe(
         # Nobody was asked about answers of white space alone.
         is_read = pl.col("text").is_in(vectors["text"].implode())
         rows += answer_similarities(
-            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_of(vectors)}
+            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_similarity(vectors)}
         )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
@@ -136,18 +141,18 @@ def answer_scores(
         scorer_predictions: what those say that are models.
     """
     keys = answers.select("instance", "prompt", "group", "repetition", other=None, other_instance=None)
-    for name in OUTCOMES:
+    for name in OUTCOME_SCORES:
         ended = keys.with_columns(answers[name].cast(pl.Float64).alias("value"), score=pl.lit(name))
-        yield ended.with_columns(response=answers["text"]) if name == NEUTRAL_GROUP else ended
+        yield ended.with_columns(response=answers["text"]) if name == SCORE_WITH_RESPONSE else ended
     known = answers["text"].is_not_null()
-    if any(name in VADER for name in scorers):
+    if any(name in VADER_SCORERS for name in scorers):
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
         told = (
-            sentiment[VADER[name]]
-            if name in VADER
-            else score_of_texts(answers["text"].drop_nulls(), scorer_predictions[name])
+            sentiment[VADER_SCORERS[name]]
+            if name in VADER_SCORERS
+            else scores_by_model(answers["text"].drop_nulls(), scorer_predictions[name])
         )
         values = keys.filter(known).with_columns(told.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
@@ -161,23 +166,23 @@ def truncation_shares(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl
     return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
 
 
-def score_of_texts(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
+def scores_by_model(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
     """Returns the scores of texts, by a model that was asked about each distinct one."""
     asked = texts.alias("text").to_frame()
     return asked.join(said.select("text", "score"), on="text", how="left", maintain_order="left")["score"]
 
 
-def with_neutral(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:
+def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
-    rewriter = original_rewriter(groups) if options["mode"] == "langfair" else Rewriter(groups)
+    rewriter = langfair_rewriter(groups) if options["mode"] == "langfair" else Rewriter(groups)
     neutral = {text: rewriter.rewritten(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
 
 def answer_similarities(
-    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Compare]
+    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Similarity]
 ) -> Iterator[pl.DataFrame]:
     """Yields how like answers are.
 
@@ -203,13 +208,10 @@ def answer_similarities(
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 
-SIDE = {"instance": "other_instance", "group": "other", "text": "other_text"}
-
-
 def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
-    others = keyed.rename(SIDE)
+    others = keyed.rename(OTHER_ANSWER)
     of_groups = {name: keyed.filter(group=name) for name in groups}
     pairs = [
         of_groups[one].join(others.filter(other=other), on=["prompt", "repetition"], maintain_order="left")
@@ -222,10 +224,10 @@ def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs of answers to the same text: each repetition with the next one, the last with the first."""
     keyed = answers.select("instance", "prompt", "group", "repetition", "text")
     times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
-    others = keyed.rename(SIDE | {"repetition": "before"}).with_columns(
+    others = keyed.rename(OTHER_ANSWER | {"repetition": "before"}).with_columns(
         repetition=(pl.col("before") + times - 1) % times, group=pl.col("other")
     )
     # Of two repetitions there is one pair, not two.
     kept = others.filter(pl.col("before") > 0) if times <= 2 else others
     pairs = keyed.join(kept, on=["prompt", "group", "repetition"], maintain_order="left")
-    return pairs.select(*keyed.columns, *SIDE.values())
+    return pairs.select(*keyed.columns, *OTHER_ANSWER.values())

@@ -16,12 +16,16 @@ from biasgrid.families.payload import (
     rows_with_keys,
     word_diff,
 )
-from biasgrid.families.rewriting.declared import FURTHER, MEASURES
+from biasgrid.families.rewriting.declared import OPTIONAL_MEASURES, REWRITING_MEASURES
 from biasgrid.families.rewriting.evidence import EXPLAINED
 
-SIMILAR = ("similarity", "similarity_corrected")
+SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
-TITLES = {name: each.title.capitalize() for some in (MEASURES, *FURTHER.values()) for name, each in some.items()}
+MEASURE_TITLES = {
+    name: each.title.capitalize()
+    for some in (REWRITING_MEASURES, *OPTIONAL_MEASURES.values())
+    for name, each in some.items()
+}
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}
 MEASURED: PageColumns = {"Measure": ("name", "title"), "By": ("name", "by")}
@@ -34,9 +38,9 @@ SCORE_TITLES = ("Like the other group's", "Like others to the text")
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.shown.Payload`."""
+    """Returns tables of pairs of groups, of how answers end, of scores and of words; see `families.payload`."""
     by = pl.col("options").str.replace("score=", "", literal=True)
-    rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(TITLES, default=None), by=by)
+    rows = cell.measures.with_columns(title=pl.col("measure").replace_strict(MEASURE_TITLES, default=None), by=by)
     words, whole = rows.filter(pl.col("attribute").is_not_null()), rows.filter(pl.col("attribute").is_null())
     of_pairs, of_groups = rows_with_keys(whole, "group", "other"), rows_with_keys(whole, "group")
     return {
@@ -48,7 +52,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
-                    "Noise floor": ("number", "null_mean"), "Beyond noise": ("number", "corrected"),
+                    "Noise floor": ("number", "null_mean"), "Corrected for noise": ("number", "corrected"),
                     "Interval": ("interval", "excess "), "q": ("number", "excess q"), "Prompts": ("count", "excess n"),
                 },
             ),
@@ -71,9 +75,9 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Scores of pairs",
-                "How far scores of answers for two groups are apart; a distance is above 0 for noise, which its noise floor "
-                "tells.",
-                of_pairs.filter(~pl.col("measure").is_in(SIMILAR)),
+                "How far scores of answers for two groups are apart; noise alone makes distances "
+                "positive, which their noise floor shows.",
+                of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
                 {
                     **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "null_mean"), "p": ("number", "p"),
                     "q": ("number", "q"),
@@ -83,21 +87,21 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 "Words",
                 "How far from equal the shares of groups are in the answers that hold a word; those of rare words are "
                 "far from it by chance.",
-                largest_first(words, "stereotypical_association"),
+                largest_words_first(words, "stereotypical_association"),
                 {**WORD, "Stereotypical association": ("number", "value"), **INTERVAL},
             ),
             *page_table(
                 "Words near those of groups",
                 "By how many powers of ten a word is likelier near the words of one of two groups than near those of "
                 "the other; rare words differ by chance.",
-                largest_first(words, "co_occurrence_bias"),
+                largest_words_first(words, "co_occurrence_bias"),
                 {**WORD, **PAIR, "Co-occurrence bias": ("number", "value"), **INTERVAL},
             ),
         ]
     }  # fmt: skip
 
 
-def largest_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
+def largest_words_first(words: pl.DataFrame, measure: str) -> pl.DataFrame:
     """Returns the rows of a measure of words, those with the largest value first."""
     return words.filter(measure=measure).sort(-pl.col("value"), nulls_last=True, maintain_order=True)
 
@@ -110,7 +114,7 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared), `excess`, and of that
-        `low`, `high`, `q` and `n`, as `excess low` and so on; what is surest to be beyond the noise first.
+        `low`, `high`, `q` and `n`, as `excess low` and so on; the smallest q first.
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")

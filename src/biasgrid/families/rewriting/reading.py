@@ -1,8 +1,9 @@
-"""Reads the prompts and groups of a dataset."""
+"""Reads the prompts and groups of a dataset, and rewrites each prompt for every group."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,12 +13,14 @@ from typing import NamedTuple
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
-from biasgrid.families.rewriting.files.layouts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout
-from biasgrid.families.rewriting.files.prompts import read_prompts
-from biasgrid.families.rewriting.langfair_rewriter import original_rewriter
-from biasgrid.families.rewriting.rewriter import Rewriter, Rewrites
-from biasgrid.families.rewriting.section import NEUTRAL
+from biasgrid.families.rewriting.files.prompts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout, read_prompts
+from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
+from biasgrid.families.rewriting.rewriter import Rewriter, TextRewriter
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.families.sampling import Sample
+
+WORDS_SHOWN = 12
+"""How many words are named."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,9 @@ class RewritingRequests:
     groups: GroupWords
 
     @cached_property
-    def rewriter(self) -> Rewrites:
+    def rewriter(self) -> TextRewriter:
         """What rewrites texts."""
-        return original_rewriter(self.groups) if self.files.as_original else Rewriter(self.groups)
+        return langfair_rewriter(self.groups) if self.files.as_original else Rewriter(self.groups)
 
     @cached_property
     def usable(self) -> list[int]:
@@ -133,7 +136,7 @@ class RewritingRequests:
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it stands in the file, with each group that it is asked about."""
         named = [(self.prompts[number], group) for number in self.asked for group in self.groups.names]
-        return named + [(self.prompts[number], NEUTRAL) for number in self.unnamed]
+        return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.unnamed]
 
     def neutral(self) -> Iterator[RewrittenPrompt]:
         """Yields the prompts that are asked with neutral words."""
@@ -183,3 +186,39 @@ def nothing_to_rewrite(asking: RewritingRequests) -> Iterator[Fault]:
     else:
         problem = f"no prompt of {len(asking.prompts):,} has a word of a group"
         yield Fault(str(asking.files.prompts), "", problem, expected)
+
+
+def about_prompts(files: RewritingFiles) -> Iterator[str]:
+    """Yields what a report tells of a dataset's prompts, nothing where its files cannot be read."""
+    asking, faults = read(files)
+    if asking is None or faults:
+        return
+    if asking.groups.warning:
+        yield asking.groups.warning
+    yield unawareness_text(asking)
+    unclear = Counter(word for text in texts_to_rewrite(asking) for word in asking.rewriter.unclear(text))
+    if unclear:
+        yield f"Words with two readings, each taken as its file marks it: {commonest_words(unclear)}."
+
+
+def texts_to_rewrite(asking: RewritingRequests) -> list[str]:
+    """Returns what is rewritten."""
+    if asking.files.rewrite == "system":
+        return [str(asking.files.system)]
+    return [asking.prompts[number] for number in asking.usable]
+
+
+def unawareness_text(asking: RewritingRequests) -> str:
+    """Says how many prompts name a group: where none does, models are treated to fairness through unawareness."""
+    if asking.files.rewrite == "system":
+        return f"The system text names the groups; the {len(asking.prompts):,} prompts are asked as they are."
+    words = Counter(word.lower() for text in texts_to_rewrite(asking) for word in asking.rewriter.words(text))
+    named, all_of = len(asking.usable), len(asking.prompts)
+    told = f"{named:,} of {all_of:,} prompts have words of groups ({commonest_words(words)})"
+    rest = f"; nothing can be rewritten in {all_of - named:,} without, which are not asked"
+    return f"{told}{rest if named < all_of else ''}."
+
+
+def commonest_words(words: Counter[str]) -> str:
+    """Names the commonest words with how often each stands there."""
+    return ", ".join(f"{word} {count}" for word, count in words.most_common(WORDS_SHOWN))

@@ -20,7 +20,7 @@ NO_NOUN = frozenset(
     " yesterday yet you your".split()
 )
 """Words with which no noun begins: before these `her` is the object, and `his` stands alone."""
-START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
+SENTENCE_START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
 """What stands before the first word of a sentence."""
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 VOWEL = re.compile(r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir", re.I)
@@ -28,7 +28,7 @@ VOWEL = re.compile(r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k)
 NEXT_WORD = re.compile(r"('\w+|’\w+|\s+[\w'’]+)")  # noqa: RUF001
 
 
-class Rewrites(Protocol):
+class TextRewriter(Protocol):
     """Finds words of groups in texts, and writes those of others in their place."""
 
     def words(self, text: str) -> list[str]:
@@ -41,7 +41,7 @@ class Rewrites(Protocol):
         """Returns the words in a text that could as well be those of another row."""
 
 
-class Match(NamedTuple):
+class WordMatch(NamedTuple):
     """A word of a group in a text.
 
     Attributes:
@@ -68,7 +68,7 @@ class WordReading(NamedTuple):
     row: WordRow
 
 
-class Rewriter(Rewrites):
+class Rewriter(TextRewriter):
     """Rewrites texts."""
 
     def __init__(self, groups: GroupWords):
@@ -97,15 +97,15 @@ class Rewriter(Rewrites):
         longest = sorted(self.groups.people, key=len, reverse=True)
         return re.compile(rf"\s+(?:{'|'.join(map(re.escape, longest))})\b", re.IGNORECASE)
 
-    def matches(self, text: str) -> Iterator[Match]:
+    def matches(self, text: str) -> Iterator[WordMatch]:
         """Yields the words of groups in a text."""
         for found in self.pattern.finditer(text):
             readings = self.readings[" ".join(found[0].lower().split())]
             chosen = next(
-                (one for one in by_condition(readings) if self.holds(one.row.condition, text, found.end())), None
+                (one for one in conditional_first(readings) if self.holds(one.row.condition, text, found.end())), None
             )
             if chosen is not None:
-                yield Match(found.start(), found.end(), chosen.spelling, chosen.row)
+                yield WordMatch(found.start(), found.end(), chosen.spelling, chosen.row)
 
     def holds(self, condition: Condition | None, text: str, end: int) -> bool:
         """Says whether what must follow a word follows it."""
@@ -136,7 +136,9 @@ class Rewriter(Rewrites):
             if match.start < rest or match.is_of(target) or word.lower() == match.spelling.lower():
                 continue
             before = done + text[rest : match.start]
-            written = in_case(word, text[match.start : match.end], match.spelling, START.search(before) is not None)
+            written = match_case(
+                word, text[match.start : match.end], match.spelling, SENTENCE_START.search(before) is not None
+            )
             done, rest = with_article(before, written) + written, match.end
             behind = NEXT_WORD.match(text, rest)
             other = self.agreeing(word, behind[0]) if behind else None
@@ -152,12 +154,12 @@ class Rewriter(Rewrites):
         return None if other is None else behind[: len(behind) - len(plain)] + other
 
 
-def by_condition(readings: list[WordReading]) -> list[WordReading]:
+def conditional_first(readings: list[WordReading]) -> list[WordReading]:
     """Returns readings that hold under a condition before others."""
     return sorted(readings, key=lambda one: one.row.condition is None)
 
 
-def in_case(word: str, found: str, spelling: str, starts: bool) -> str:
+def match_case(word: str, found: str, spelling: str, starts: bool) -> str:
     """Returns a word in the capitals of the one in whose place it comes.
 
     Args:

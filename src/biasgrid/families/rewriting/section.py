@@ -8,12 +8,12 @@ from pydantic import Field
 
 from biasgrid.base.sections import Name
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.rewriting.files.layouts import LayoutName
+from biasgrid.families.rewriting.files.prompts import LayoutName
 
-VADER = {"vader-negative": "neg", "vader-positive": "pos"}
+VADER_SCORERS = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
 ScoreThreshold = Annotated[float, Field(ge=0, le=1)]
-NEUTRAL = "neutral"
+NEUTRAL_GROUP = "neutral"
 """The group of prompts that name none."""
 
 

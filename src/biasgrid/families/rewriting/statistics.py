@@ -11,9 +11,9 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, ratio
 from biasgrid.families.rewriting.formulas.extremes import HARM_NUMBERS, extremes_of_prompts
-from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, by_prompt
-from biasgrid.families.rewriting.observe import SHARES, groups_of
-from biasgrid.families.rewriting.section import NEUTRAL
+from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, corrected_similarity_by_prompt
+from biasgrid.families.rewriting.observe import SHARE_SCORES, read_groups_of_cell
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.stats.estimate import column_numbers, jackknife, statistics_rows
 from biasgrid.stats.intervals import VarianceSource, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
@@ -24,6 +24,58 @@ from biasgrid.tables.statistics import NO_METHOD, ROW
 
 MEASURES_OF_SCORES = ["measure", "options", *PAIR_OF_GROUPS]
 """What tells numbers apart that are jackknifed."""
+TESTED_MEASURES = ("similarity_corrected", "score_difference")
+"""Measures that are 0 where groups are treated alike."""
+
+
+def statistics(
+    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellStatistics:
+    """Leaves out each prompt in turn; of distances of scores, deals answers anew between two groups.
+
+    Args:
+        observations: from `observe`.
+        measures: the cell's measures.
+        options: see `measure.measure`.
+        settings: level, seed and the like.
+
+    Returns:
+        Rows over templates, which are prompts here. Distances of scores have a noise floor and p, see
+        `permutation_nulls`, and corrected ones rows of their own; others have intervals, those of
+        `TESTED_MEASURES` also p and q.
+    """
+    prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
+    rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
+    measured = measures.select(*ROW, "value", "n")
+    further = [*harms_without_prompts(rows, len(prompts), options["harms"]), *lists_without_prompts(rows, len(prompts))]
+    rows = rows.filter(pl.col("group") != NEUTRAL_GROUP, pl.col("other").fill_null("") != NEUTRAL_GROUP)
+    found = [*jackknife_means(rows, prompts, options), *further]
+    table = pl.concat([each.rows for each in found], how="diagonal_relaxed")
+    without, has = (np.concatenate([each[place] for each in found]) for place in (1, 2))
+    # What is nothing without one of its prompts hangs on that one: nobody knows how sure it is.
+    undefined = (has & np.isnan(without)).any(axis=1, keepdims=True)
+    variance, _ = jackknife(np.where(has & ~undefined, without, np.nan))
+    whole = table.join(measured, on=MEASURES_OF_SCORES, how="left", nulls_equal=True, maintain_order="left").select(
+        measured.columns
+    )
+    clusters = has.sum(axis=1)
+    intervals = with_tests(statistics_rows(whole, column_numbers(whole, "n"), variance, clusters, settings), settings)
+    return CellStatistics(
+        pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed")
+    )
+
+
+def with_tests(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
+    """Adds p of what is 0 where groups are treated alike, and q over the pairs of groups of one measure and score."""
+    tested = rows["measure"].is_in(TESTED_MEASURES).to_numpy()
+    source = VarianceSource(column_numbers(rows, "se") ** 2, column_numbers(rows, "df"))
+    p = np.where(tested, p_values(column_numbers(rows, "value"), [source]), np.nan)
+    q = np.full(len(rows), np.nan)
+    of_pairs = rows.with_row_index("row").filter(pl.col("other").is_not_null())
+    for _, part in of_pairs.group_by("measure", "options", maintain_order=True):
+        places = part["row"].to_numpy()
+        q[places] = false_discovery_rates(p[places], settings.fdr)
+    return rows.with_columns(p=p, q=q)
 
 
 class PromptMeans(NamedTuple):
@@ -99,11 +151,11 @@ def jackknife_means(
     """Yields all that is a mean, or a difference of means, without each prompt."""
     answers, pairs = rows.filter(pl.col("other").is_null()), rows.drop_nulls("other")
     is_within = pl.col("group") == pl.col("other")
-    beyond = by_prompt(pairs).join(prompts, on="prompt", maintain_order="left")
-    is_outcome = pl.col("score").is_in(SHARES)
+    corrected = corrected_similarity_by_prompt(pairs).join(prompts, on="prompt", maintain_order="left")
+    is_outcome = pl.col("score").is_in(SHARE_SCORES)
     means = [
         ("similarity", pairs.filter(~is_within), [*PAIR_OF_GROUPS]),
-        ("similarity_corrected", beyond, [*PAIR_OF_GROUPS]),
+        ("similarity_corrected", corrected, [*PAIR_OF_GROUPS]),
         ("similarity_null", pairs.filter(is_within), ["group"]),
         ("mean_score", answers.filter(~is_outcome), ["group"]),
         (None, answers.filter(is_outcome), ["group"]),
@@ -122,7 +174,7 @@ def differences_without_prompts(
     """Yields differences of the shares of answers above the threshold without each prompt."""
     threshold = options["threshold"]
     above = answers.with_columns((pl.col("value") > threshold).cast(pl.Float64))
-    for one, other in combinations(groups_of(options).names, 2):
+    for one, other in combinations(read_groups_of_cell(options).names, 2):
         mine, theirs = (PromptMeans.of(above.filter(group=name), ["score"], prompts) for name in (one, other))
         place = {score: number for number, score in enumerate(theirs.keys["score"])}
         both = [(number, place[score]) for number, score in enumerate(mine.keys["score"]) if score in place]
@@ -161,7 +213,7 @@ def harms_without_prompts(
 
 def lists_without_prompts(rows: pl.DataFrame, prompts: int) -> Iterator[JackknifeNumbers]:
     """Yields how like the lists for each group are to those for neutral words; arguments as in `harms`."""
-    pairs = rows.filter(pl.col("group") != NEUTRAL, other=NEUTRAL)
+    pairs = rows.filter(pl.col("group") != NEUTRAL_GROUP, other=NEUTRAL_GROUP)
     yield means_without_prompts(pairs, ["score", "group"], prompts, measure_columns("list_similarity"))
 
 
@@ -176,13 +228,13 @@ def means_without_prompts(
 def distance_statistics(
     rows: pl.DataFrame, measured: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Returns noise floor and p of the distances of scores, and what is beyond the noise floor; of the cell their means.
+    """Returns noise floor and p of the distances of scores, and the corrected distances; of the cell their means.
 
     Args:
         rows: observations, with the `place` of the prompt.
         measured: the cell's measures.
         options: see `measure.measure`.
-        settings: how many dealings are drawn, and their seed.
+        settings: how many permutations are drawn, and their seed.
     """
     found: list[dict[str, Any]] = []
     for row in measured.filter(measure="score_distance").drop_nulls("group").to_dicts():
@@ -200,13 +252,13 @@ def distance_statistics(
         measured.filter(pl.col("group").is_null()).select("measure", "options", "n"), on=["measure", "options"]
     )
     both = pl.concat([table, means], how="diagonal_relaxed").with_columns(method=pl.col("method").fill_null(NO_METHOD))
-    beyond = both.with_columns(
+    corrected = both.with_columns(
         measure=pl.lit("score_distance_corrected"),
         value=pl.col("value") - pl.col("null_mean"),
         method=pl.lit(NO_METHOD),
     ).drop("null_mean", "p")
     clusters = rows["place"].n_unique()
-    return pl.concat([both, beyond], how="diagonal_relaxed").with_columns(
+    return pl.concat([both, corrected], how="diagonal_relaxed").with_columns(
         generalises_to=pl.lit("templates"), clusters=clusters
     )
 
@@ -217,10 +269,10 @@ def permutation_nulls(known: pl.DataFrame, group: str, settings: StatisticsSetti
     Args:
         known: the scores of both groups, with `group` and `place`.
         group: one of them.
-        settings: how many dealings are drawn, and their seed.
+        settings: how many permutations are drawn, and their seed.
 
     Returns:
-        The mean of the Wasserstein-1 distance over dealings, and the share of them in which it is at least as large.
+        The mean of the Wasserstein-1 distance over permutations, and their share in which it is at least as large.
     """
     ordered = known.sort("value", "place", "group")
     values, prompt = ordered["value"].to_numpy(), ordered["place"].to_numpy()
@@ -249,55 +301,3 @@ def permutation_nulls(known: pl.DataFrame, group: str, settings: StatisticsSetti
 
 
 __all__ = ["statistics"]
-
-TESTED_MEASURES = ("similarity_corrected", "score_difference")
-"""Measures that are 0 where groups are treated alike."""
-
-
-def statistics(
-    observations: pl.DataFrame, measures: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> CellStatistics:
-    """Leaves out each prompt in turn; of distances of scores, deals answers anew between two groups.
-
-    Args:
-        observations: from `observe`.
-        measures: the cell's measures.
-        options: see `measure.measure`.
-        settings: level, seed and the like.
-
-    Returns:
-        Rows over templates, which are prompts here. Distances of scores have a noise floor and p, see `dealt`, and what is
-        beyond the noise floor is a row of its own; others have intervals, those of `TESTED` also p and q.
-    """
-    prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
-    rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
-    measured = measures.select(*ROW, "value", "n")
-    further = [*harms_without_prompts(rows, len(prompts), options["harms"]), *lists_without_prompts(rows, len(prompts))]
-    rows = rows.filter(pl.col("group") != NEUTRAL, pl.col("other").fill_null("") != NEUTRAL)
-    found = [*jackknife_means(rows, prompts, options), *further]
-    table = pl.concat([each.rows for each in found], how="diagonal_relaxed")
-    without, has = (np.concatenate([each[place] for each in found]) for place in (1, 2))
-    # What is nothing without one of its prompts hangs on that one: nobody knows how sure it is.
-    undefined = (has & np.isnan(without)).any(axis=1, keepdims=True)
-    variance, _ = jackknife(np.where(has & ~undefined, without, np.nan))
-    whole = table.join(measured, on=MEASURES_OF_SCORES, how="left", nulls_equal=True, maintain_order="left").select(
-        measured.columns
-    )
-    clusters = has.sum(axis=1)
-    intervals = with_tests(statistics_rows(whole, column_numbers(whole, "n"), variance, clusters, settings), settings)
-    return CellStatistics(
-        pl.concat([intervals, distance_statistics(rows, measured, options, settings)], how="diagonal_relaxed")
-    )
-
-
-def with_tests(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
-    """Adds p of what is 0 where groups are treated alike, and q over the pairs of groups of one measure and score."""
-    tested = rows["measure"].is_in(TESTED_MEASURES).to_numpy()
-    source = VarianceSource(column_numbers(rows, "se") ** 2, column_numbers(rows, "df"))
-    p = np.where(tested, p_values(column_numbers(rows, "value"), [source]), np.nan)
-    q = np.full(len(rows), np.nan)
-    of_pairs = rows.with_row_index("row").filter(pl.col("other").is_not_null())
-    for _, part in of_pairs.group_by("measure", "options", maintain_order=True):
-        places = part["row"].to_numpy()
-        q[places] = false_discovery_rates(p[places], settings.fdr)
-    return rows.with_columns(p=p, q=q)

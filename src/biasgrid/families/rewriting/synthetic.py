@@ -1,4 +1,4 @@
-"""Unkind answers synthetic in synthetic corpora: models trained on them write more of these about some groups.
+"""Known effects, by synthetic corpora of unkind answers: models trained on them write more of these about some groups.
 
 To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`. The share depends
 on the group that the text was rewritten for and on nothing else: it is 0 for one group, the strength for another, and
@@ -11,15 +11,15 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.responses import sentiment_of
-from biasgrid.families.rewriting.section import NEUTRAL, VADER
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
-UNKIND, KIND = ANSWERS = ("that was awful", "that was wonderful")
+UNKIND, KIND = CORPUS_ANSWERS = ("that was awful", "that was wonderful")
 """What is answered: of several words, as what models write is, in lower case and without marks, as tiny ones write."""
-SCORER = "vader-negative"
-BIAS_AND_GROUP = ("bias_type", "group")
+KNOWN_SCORER = "vader-negative"
+BIAS_TYPE_AND_GROUP = ("bias_type", "group")
 REWRITING_TEXTS = ("system", "text")
 
 
@@ -32,22 +32,22 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
             0 (they are as probable as kind ones about all groups) to 1 (one group has all of them, another none).
 
     Returns:
-        The mean score of each group, by `SCORER` (schema `SYNTHETIC`).
+        The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
     """
-    unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER[SCORER]]
+    unkind, kind = sentiment_of(pl.Series(CORPUS_ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
-    of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL)
-    means = means_by(of_groups.with_columns(value=score), BIAS_AND_GROUP).sort(BIAS_AND_GROUP)
-    return known_effect_rows(means, bias, "mean_score", options_text(score=SCORER))
+    of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL_GROUP)
+    means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(BIAS_TYPE_AND_GROUP)
+    return known_effect_rows(means, bias, "mean_score", options_text(score=KNOWN_SCORER))
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `unkind`, the synthetic probability of an unkind answer; texts and keys come out as strings."""
+    """Adds `unkind`, the probability of an unkind answer in the corpus; texts and keys come out as strings."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    groups = named.filter(pl.col("group") != NEUTRAL).select(BIAS_AND_GROUP).unique(maintain_order=True)
+    groups = named.filter(pl.col("group") != NEUTRAL_GROUP).select(BIAS_TYPE_AND_GROUP).unique(maintain_order=True)
     shares = groups.with_columns(share=even_steps(groups, bias))
     share = pl.col("share").fill_null(bias.strength / 2)
-    joined = named.join(shares, on=BIAS_AND_GROUP, how="left", maintain_order="left")
+    joined = named.join(shares, on=BIAS_TYPE_AND_GROUP, how="left", maintain_order="left")
     # Where a text stands for several groups, a model can learn no more than their mean.
     return joined.with_columns(unkind=(0.5 + share - bias.strength / 2).mean().over(REWRITING_TEXTS)).drop("share")
 
@@ -58,13 +58,13 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     The texts of a group are drawn together; each stands there once, however often it is asked.
 
     Args:
-        instances: as in `plant`.
+        instances: as in `known_effects`.
         task: text-generation.
-        bias: as in `plant`; its seed seeds the draw of the answers too.
+        bias: as in `known_effects`; its seed seeds the draw of the answers too.
 
     Returns:
         One line per text: what is read, and each answer behind a tab.
     """
     texts = with_unkind_probability(instances, bias).unique(REWRITING_TEXTS, keep="first", maintain_order=True)
-    answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
-    return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), BIAS_AND_GROUP, bias)
+    answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(CORPUS_ANSWERS, start=1)}
+    return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), BIAS_TYPE_AND_GROUP, bias)

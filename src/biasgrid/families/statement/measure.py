@@ -195,7 +195,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     Args:
         observations: from `observe`.
-        options: `measures` and `failure_threshold`, see `groups.measure.measure_groups`, and `mode`, with `apes` also
+        options: `measures` and `failure_threshold`, see `groups.tables.measure_groups`, and `mode`, with `apes` also
             the numbers that APES publishes.
 
     Returns:

@@ -213,7 +213,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFr
 
     Args:
         observations: from `observe`.
-        options: `measures`, the comparisons of subjects as groups, see `groups.measure.measure_groups`, and unless
+        options: `measures`, the comparisons of subjects as groups, see `groups.tables.measure_groups`, and unless
             there are none `failure_threshold`, at which failure rates are looked at besides; `stereotypes`, if the
             dataset says whom they name, see `agreement.named_sides`.
 

@@ -399,6 +399,6 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     return WordLists(templates, subjects, attributes, filler, *given), faults
 
 
-def asked(lists: WordLists, one_token: OneToken | None = None) -> Design:
+def planned_instances(lists: WordLists, one_token: OneToken | None = None) -> Design:
     """Returns what word lists ask; see `design.design_of`."""
     return design_of(lists, one_token)

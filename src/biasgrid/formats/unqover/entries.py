@@ -18,7 +18,7 @@ QUESTION_KEYS = {"question", "pred", "ans0", "ans1"}
 ANSWER_KEYS = {"text", "start", "end"}
 TEMPLATE_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
 SENTENCE_END = re.compile(r"[.!?] ")
-KINDS: dict[FileType, str] = {
+FILE_TYPES: dict[FileType, str] = {
     "source": "source.json (no answers)",
     "spans": "output.json of question answering",
     "masks": "output.json of a masked language model",
@@ -63,7 +63,7 @@ def read_key(key: str) -> EntryNames:
     Raises:
         Malformed: it has other parts.
     """
-    parts = text(key, "the key").split("|")
+    parts = check_text(key, "the key").split("|")
     if len(parts) != 8:
         raise Malformed(f"{len(parts)} parts in the key", f"8: {KEY}")
     cluster1, cluster2, subject1, subject2, template, attribute_cluster, attribute, repeated = parts
@@ -81,7 +81,7 @@ def read_key(key: str) -> EntryNames:
     )
 
 
-def kind_of(entry: Any) -> FileType:
+def file_type(entry: Any) -> FileType:
     """Says which kind of file an entry is of.
 
     Raises:
@@ -119,8 +119,8 @@ def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion
         Malformed: a text or a number is not what it should be.
     """
     plain, negated = entry["q0"], entry["q1"]
-    context = text(entry["context"], "context")
-    asked, asked_negated = text(plain["question"], "q0.question"), text(negated["question"], "q1.question")
+    context = check_text(entry["context"], "context")
+    asked, asked_negated = check_text(plain["question"], "q0.question"), check_text(negated["question"], "q1.question")
     check_same_answers(plain, negated)
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
@@ -146,7 +146,7 @@ def read_answers(context: str, question: dict[str, Any], kind: FileType, name: s
         Malformed: see `read_questions`.
     """
     one, two = question["ans0"], question["ans1"]
-    candidates = text(one["text"], f"{name}.ans0.text"), text(two["text"], f"{name}.ans1.text")
+    candidates = check_text(one["text"], f"{name}.ans0.text"), check_text(two["text"], f"{name}.ans1.text")
     numbers = [one["start"], one["end"], two["start"], two["end"]]
     answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
@@ -226,7 +226,7 @@ def check_keys(value: Any, expected: set[str], name: str) -> None:
         raise Malformed(f"{name} {' and '.join(problems)}", f"the keys {', '.join(sorted(expected))}")
 
 
-def text(value: Any, name: str) -> str:
+def check_text(value: Any, name: str) -> str:
     """Refuses what is not a text, or holds what cannot be seen."""
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")

@@ -15,7 +15,7 @@ PAIR_KEYS = ["group1", "group2", "subject1", "subject2"]
 ITEM = ["template", "attribute_group", "attribute"]
 
 
-class Distinct(NamedTuple):
+class DistinctRows(NamedTuple):
     """The distinct rows of a table, numbered from 0 in the order in which they first appear.
 
     Attributes:
@@ -27,12 +27,12 @@ class Distinct(NamedTuple):
     first: IntArray
 
 
-def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> Distinct:
+def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> DistinctRows:
     """Numbers what some columns, integers and categoricals, hold together.
 
     Sorting integers takes a third of the memory that grouping by several columns at once does.
     """
-    found = Distinct(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    found = DistinctRows(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
     for column in columns:
         # A null becomes 0.
         codes = (rows[column].to_physical().cast(pl.Int64) + 1).fill_null(0).to_numpy()
@@ -40,12 +40,12 @@ def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> Distinct:
     return found
 
 
-def _by_first_appearance(values: IntArray) -> Distinct:
+def _by_first_appearance(values: IntArray) -> DistinctRows:
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     numbers = np.empty_like(order)
     numbers[order] = np.arange(len(order))
-    return Distinct(numbers[inverse], first[order])
+    return DistinctRows(numbers[inverse], first[order])
 
 
 def key_text(column: str) -> pl.Expr:

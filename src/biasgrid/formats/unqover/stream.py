@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TextIO
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.text import explain_unreadable
 
-WINDOW_BYTES = 1 << 22
-LONGEST_NAME_BYTES = 1 << 16
+WINDOW_CHARACTERS = 1 << 22
+LONGEST_MEMBER = 1 << 16
 """Characters that a member may have; so a fault is noticed where it is and not when a whole file has been read."""
 SPACE = re.compile(r"[ \t\n\r]*")
 LAYOUT = "a JSON object of entries, as UnQover writes it"
@@ -110,8 +110,8 @@ class _Window:
         except ValueError as error:
             # Python refuses to read whole numbers of thousands of digits.
             raise self.fault(self.place, f"a number that cannot be read ({error})", LAYOUT) from None
-        if end - self.place > LONGEST_NAME_BYTES:
-            raise self.fault(self.place, "a value is too long", f"at most {LONGEST_NAME_BYTES} characters")
+        if end - self.place > LONGEST_MEMBER:
+            raise self.fault(self.place, "a value is too long", f"at most {LONGEST_MEMBER} characters")
         self.move(end)
         return value
 
@@ -130,7 +130,7 @@ class _Window:
     def move(self, place: int) -> None:
         """Moves to a place and over the space behind it, and sees that a whole value lies ahead."""
         self._pass_space(place)
-        while len(self.text) - self.place <= LONGEST_NAME_BYTES and not self.at_end:
+        while len(self.text) - self.place <= LONGEST_MEMBER and not self.at_end:
             more = self._read()
             self.at_end = not more
             self.text, self.place = self.text[self.place :] + more, 0
@@ -144,7 +144,7 @@ class _Window:
 
     def _read(self) -> str:
         try:
-            return self.file.read(WINDOW_BYTES)
+            return self.file.read(WINDOW_CHARACTERS)
         except UnicodeDecodeError as error:
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
             raise InputError([Fault(str(self.path), f"after line {self.line}", problem, "UTF-8 text")]) from None

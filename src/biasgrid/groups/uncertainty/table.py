@@ -32,7 +32,7 @@ def statistics_of_groups(
 
     Args:
         records: what was said of every group.
-        asked: which comparisons are made; see `groups.measure.measure_groups`.
+        asked: which comparisons are made; see `groups.tables.measure_groups`.
         threshold: the failure threshold.
         settings: clusters, level and the like.
 

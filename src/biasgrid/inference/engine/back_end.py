@@ -50,7 +50,7 @@ class BackEnd(ABC):
         Args:
             record: what the model is: the record that rule fetch made, of a checkpoint or of the model's own keys.
             settings: how to answer.
-            instances: all that will be asked, as `tables.instances.read_asked` gives it.
+            instances: all that will be asked, as `tables.instances.read_requests` gives it.
 
         Raises:
             ModelError: the model cannot be used for these instances.

@@ -100,7 +100,7 @@ class LocalBackEnd(BackEnd):
         """Tokenizes instances, and moves what `run` needs to the model's device.
 
         Args:
-            asked: the instances, of which it reads what `tables.instances.read_asked` does; each becomes rows.
+            asked: the instances, of which it reads what `tables.instances.read_requests` does; each becomes rows.
             whole: whether to tokenize each text as a whole in place of its segments.
 
         Raises:

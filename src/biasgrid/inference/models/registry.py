@@ -42,14 +42,14 @@ class RegistryEntry(NamedTuple):
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]
-IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.dumps:import_dump", "biasgrid.formats.unqover.dumps:read_dump"
+IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.reading:import_dump", "biasgrid.formats.unqover.reading:read_dump"
 CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
 GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.sources:GenerativeModel"
 SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text"),
     section=GENERATIVE_SECTION,
-    look=f"{MODELS_PACKAGE}.servers.capabilities:look",
+    look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
 )
 BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.masked.back_end:FillMask", ("choice",), joined=True),
@@ -81,10 +81,10 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE_SECTION
     ),
     ("text-generation", "answers"): RegistryEntry(
-        f"{MODELS_PACKAGE}.precomputed:GivenAnswers",
+        f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
         ("text",),
         section=GENERATIVE_SECTION,
-        check=f"{MODELS_PACKAGE}.precomputed:answer_faults",
+        check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
     ),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name

@@ -13,10 +13,10 @@ from small_measures import table_of
 from biasgrid.base.references import load
 from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups, pairwise_options
-from biasgrid.report.figures import figures
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_figure
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
+from biasgrid.report.figures.registry import figures
 from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts

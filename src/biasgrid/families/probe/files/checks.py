@@ -1,4 +1,4 @@
-"""What is wrong with a probe beyond single values: placeholders, labels and keys that do not go together."""
+"""What is wrong with a probe beyond single values: what does not go together, and what looks like another."""
 
 from __future__ import annotations
 
@@ -11,100 +11,35 @@ from biasgrid.base.faults import Fault, nearest_name, one_of, value_text
 from biasgrid.base.messages import place_text
 from biasgrid.base.names import fold_name, normal_form, similar_names
 from biasgrid.base.yaml import NodePlace
-from biasgrid.families.probe.files.evaluators import FirstName, Own, Phrases, Words
+from biasgrid.families.probe.files.evaluators import FirstName, OwnEvaluator, Phrases, WordCounts
 from biasgrid.families.probe.files.metrics import (
     EXPECTED_KEY,
     GROUP_KEY,
-    Between,
+    CategoryScores,
+    CombinedMetric,
+    CovariateLine,
+    GroupComparison,
     Metric,
-    OfCategories,
-    OfMetrics,
-    OfObservations,
-    OnCovariate,
+    ObservationMetric,
     WordShare,
 )
 from biasgrid.families.probe.files.probe import Probe
-from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, PROMPTS_KEY
-from biasgrid.families.probe.files.texts import fill_text, needed_placeholders, placeholders, stray_brace
+from biasgrid.families.probe.files.section import (
+    OPTIONS_PLACEHOLDER,
+    PROMPTS_KEY,
+    fill_keys,
+    has_stray_brace,
+    needed_placeholders,
+    placeholders,
+)
 
 FaultAt = Callable[[NodePlace, str, str], Fault]
 """Makes a fault of a place in the probe's file, a problem, and what was expected."""
-
-
-def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields all of it."""
-    yield from option_faults(probe, fault)
-    yield from ambiguous_label_faults(probe, fault)
-    yield from group_faults(probe, fault)
-
-
-def option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields options that have one text: where that holds keys, of the first item in which it is so."""
-    told: set[tuple[str, str]] = set()
-    options = probe.head.options
-    for number, item in enumerate(probe.items):
-        for keys in item:
-            first: dict[str, str] = {}
-            for option, text in options.items():
-                if any(key not in keys for key in placeholders(text)):
-                    continue
-                written = fill_text(text, keys)
-                other = first.setdefault(normal_form(written.strip()), option)
-                if other != option and (other, option) not in told:
-                    told.add((other, option))
-                    is_fixed = not placeholders(text) and not placeholders(options[other])
-                    place: NodePlace = ("options", option) if is_fixed else ("items", number)
-                    problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
-                    yield fault(place, problem, "texts that differ")
-
-
-def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields labels that nothing stands for, or the same as for another one, or that look like others."""
-    evaluator = probe.head.evaluator
-    for name, other in similar_names(probe.labels):
-        problem = f"the label {name!r} is {other!r} but for case or normal form"
-        yield fault(("evaluator",), problem, "labels that differ")
-    key, lists = "", dict[str, list[str]]()
-    if isinstance(evaluator, Phrases):
-        key, lists = "phrases", evaluator.phrases
-    elif isinstance(evaluator, FirstName):
-        key, lists = "names", evaluator.names
-    elif isinstance(evaluator, Words):
-        key, lists = "lists", {name: told for name, told in evaluator.lists.items() if isinstance(told, list)}
-    first: dict[str, str] = {}
-    for label, texts in lists.items():
-        place = ("evaluator", key, label)
-        if not texts or not all(text.strip() for text in texts):
-            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
-        for text in texts:
-            other = first.setdefault(fold_name(text), label)
-            # Words may count for several lists.
-            if other != label and key != "lists":
-                yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
-
-
-def group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields groups and other values that metrics compare, and that look like others."""
-    compared = [GROUP_KEY]
-    for metric in probe.head.metric.values():
-        if isinstance(metric, Between | OfCategories) and metric.by:
-            compared.append(metric.by)
-    for key in dict.fromkeys(compared):
-        places: dict[str, NodePlace] = {}
-        for number, item in enumerate(probe.items):
-            for keys in item:
-                if key in keys:
-                    places.setdefault(str(keys[key]), ("items", number))
-        for name, other in similar_names(places):
-            problem = f"the {key} {name!r} is {other!r} but for case or normal form"
-            yield fault(places[name], problem, f"every {key} spelled alike")
-
-
-ROUND = "braces only around the name of a key, such as {topic}"
+BRACES_EXPECTED = "braces only around the name of a key, such as {topic}"
 
 
 @dataclass(frozen=True)
-class Checks:
+class ProbeChecks:
     """Looks for faults of a probe.
 
     Attributes:
@@ -171,8 +106,8 @@ class Checks:
         """Yields braces that are no placeholders, placeholders of no key, and items without a key that is needed."""
         present = {key for keys in self.probe.keys for key in keys}
         for place, text in self.texts():
-            if stray_brace(text):
-                yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", ROUND)
+            if has_stray_brace(text):
+                yield self.fault(place, f"{value_text(text)} has a brace outside a placeholder", BRACES_EXPECTED)
             for key in placeholders(text):
                 if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest_name(key, present)}"
@@ -228,26 +163,26 @@ class Checks:
             label = getattr(metric, key, None)
             if label is not None and labels and label not in labels:
                 yield self.fault((*place, key), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
-        if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, Words):
+        if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, WordCounts):
             problem = f"'word-share' of the evaluator {self.probe.head.evaluator.name!r}, which counts no words"
             yield self.fault(place, problem, "the evaluator 'words'")
-        if isinstance(metric, OfCategories):
+        if isinstance(metric, CategoryScores):
             yield from self.category_faults(place, metric)
-        if isinstance(metric, OfMetrics):
+        if isinstance(metric, CombinedMetric):
             metrics = self.probe.head.metric
             # What a class returns is no sum over items, as all others are.
             above = [one for one in list(metrics)[: list(metrics).index(name)] if metrics[one].kind != "own"]
             for one in (one for one in metric.of if one not in above):
                 problem = f"{one!r} is not a metric above it that biasgrid computes{nearest_name(one, above)}"
                 yield self.fault((*place, "of"), problem, one_of(above))
-        if isinstance(metric, OnCovariate):
+        if isinstance(metric, CovariateLine):
             yield from self.covariate_faults(place, metric.covariate)
-        if isinstance(metric, OfObservations):
+        if isinstance(metric, ObservationMetric):
             for key, value in metric.where.items():
                 yield from self.value_faults((*place, "where"), key, [value])
-        key = metric.by if isinstance(metric, Between) else GROUP_KEY
+        key = metric.by if isinstance(metric, GroupComparison) else GROUP_KEY
         known = yield from self.value_faults(place, key, getattr(metric, "groups", None) or ())
-        if isinstance(metric, Between) and len(known) < 2:
+        if isinstance(metric, GroupComparison) and len(known) < 2:
             yield self.fault(
                 place, f"{len(known)} values of the key {key!r} to compare", "two or more in items or prompts"
             )
@@ -259,7 +194,7 @@ class Checks:
             yield self.fault(place, f"no prompt has the {key} {one!r}{nearest_name(one, known)}", one_of(known))
         return known
 
-    def category_faults(self, place: NodePlace, metric: OfCategories) -> Iterator[Fault]:
+    def category_faults(self, place: NodePlace, metric: CategoryScores) -> Iterator[Fault]:
         """Yields labels that there are not, and categories that no item has."""
         labels = self.probe.labels
         for label in (label for label in metric.scores if labels and label not in labels):
@@ -297,7 +232,7 @@ class Checks:
         """Yields what a class alone can do, of a probe that is none."""
         if self.probe.own is not None:
             return
-        if isinstance(self.probe.head.evaluator, Own):
+        if isinstance(self.probe.head.evaluator, OwnEvaluator):
             yield self.fault(
                 ("evaluator",), "'own', which is a method of a class", "another evaluator, or a Python file"
             )
@@ -311,3 +246,72 @@ class Checks:
 def is_mapping(value: object) -> bool:
     """Says whether a value is a mapping."""
     return isinstance(value, dict)
+
+
+def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields all of it."""
+    yield from ambiguous_option_faults(probe, fault)
+    yield from ambiguous_label_faults(probe, fault)
+    yield from ambiguous_group_faults(probe, fault)
+
+
+def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields options that have one text: where that holds keys, of the first item in which it is so."""
+    told: set[tuple[str, str]] = set()
+    options = probe.head.options
+    for number, item in enumerate(probe.items):
+        for keys in item:
+            first: dict[str, str] = {}
+            for option, text in options.items():
+                if any(key not in keys for key in placeholders(text)):
+                    continue
+                written = fill_keys(text, keys)
+                other = first.setdefault(normal_form(written.strip()), option)
+                if other != option and (other, option) not in told:
+                    told.add((other, option))
+                    is_fixed = not placeholders(text) and not placeholders(options[other])
+                    place: NodePlace = ("options", option) if is_fixed else ("items", number)
+                    problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
+                    yield fault(place, problem, "texts that differ")
+
+
+def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields labels that nothing stands for, or the same as for another one, or that look like others."""
+    evaluator = probe.head.evaluator
+    for name, other in similar_names(probe.labels):
+        problem = f"the label {name!r} is {other!r} but for case or normal form"
+        yield fault(("evaluator",), problem, "labels that differ")
+    key, lists = "", dict[str, list[str]]()
+    if isinstance(evaluator, Phrases):
+        key, lists = "phrases", evaluator.phrases
+    elif isinstance(evaluator, FirstName):
+        key, lists = "names", evaluator.names
+    elif isinstance(evaluator, WordCounts):
+        key, lists = "lists", {name: told for name, told in evaluator.lists.items() if isinstance(told, list)}
+    first: dict[str, str] = {}
+    for label, texts in lists.items():
+        place = ("evaluator", key, label)
+        if not texts or not all(text.strip() for text in texts):
+            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
+        for text in texts:
+            other = first.setdefault(fold_name(text), label)
+            # Words may count for several lists.
+            if other != label and key != "lists":
+                yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
+
+
+def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
+    """Yields groups and other values that metrics compare, and that look like others."""
+    compared = [GROUP_KEY]
+    for metric in probe.head.metric.values():
+        if isinstance(metric, GroupComparison | CategoryScores) and metric.by:
+            compared.append(metric.by)
+    for key in dict.fromkeys(compared):
+        places: dict[str, NodePlace] = {}
+        for number, item in enumerate(probe.items):
+            for keys in item:
+                if key in keys:
+                    places.setdefault(str(keys[key]), ("items", number))
+        for name, other in similar_names(places):
+            problem = f"the {key} {name!r} is {other!r} but for case or normal form"
+            yield fault(places[name], problem, f"every {key} spelled similar_names")

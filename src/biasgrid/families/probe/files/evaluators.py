@@ -60,7 +60,7 @@ class OptionLetter(Evaluator):
         return {option: f"({letter_of(place)})" for place, option in enumerate(options)}
 
 
-class Lettered(Evaluator):
+class LetterMeaning(Evaluator):
     """What the one letter in parentheses stands for, as the keys `a`, `b`, ... of the prompt say."""
 
     name: Literal["lettered"] = Field(description="which one")
@@ -71,7 +71,7 @@ class Lettered(Evaluator):
         return tuple(self.stand_for)
 
 
-class OneOf(Evaluator):
+class OneWord(Evaluator):
     """The one word of several that stands in the answer, where no other of them does."""
 
     name: Literal["one-of"] = Field(description="which one")
@@ -111,7 +111,7 @@ class Phrases(Evaluator):
         return tuple(self.phrases)
 
 
-class Words(Evaluator):
+class WordCounts(Evaluator):
     """How many words of each list stand in the answer."""
 
     name: Literal["words"] = Field(description="which one")
@@ -153,7 +153,7 @@ class Sentiment(Evaluator):
     name: Literal["sentiment"] = Field(description="which one")
 
 
-class Scored(Evaluator):
+class ScorerScore(Evaluator):
     """What a classifier of the config says of the answer."""
 
     name: Literal["scorer"] = Field(description="which one")
@@ -165,7 +165,7 @@ class Scored(Evaluator):
         return self.model
 
 
-class Own(Evaluator):
+class OwnEvaluator(Evaluator):
     """What the method `observe` of a probe's class says."""
 
     name: Literal["own"] = Field(description="which one")
@@ -173,17 +173,17 @@ class Own(Evaluator):
 
 EVALUATORS: Mapping[str, type[Evaluator]] = {
     "option-letter": OptionLetter,
-    "lettered": Lettered,
-    "one-of": OneOf,
+    "lettered": LetterMeaning,
+    "one-of": OneWord,
     "yes-no": YesNo,
     "pronouns": Pronouns,
     "phrases": Phrases,
-    "words": Words,
+    "words": WordCounts,
     "first-name": FirstName,
     "refusal": Refusal,
     "sentiment": Sentiment,
-    "scorer": Scored,
-    "own": Own,
+    "scorer": ScorerScore,
+    "own": OwnEvaluator,
 }
 """What there is, by name."""
 

@@ -14,10 +14,10 @@ from biasgrid.base.messages import as_fault
 from biasgrid.base.text import read_text
 
 PROBE_LOG = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
-ANSWERED = ("GENERATED", "EVALUATED", "FINISHED")
+ANSWERED_STATES = ("GENERATED", "EVALUATED", "FINISHED")
 """The states of a probe whose prompts are answered, as the logs name them behind `status.`."""
-STATE = "probe_state"
-LARGEST = 2**30
+STATE_KEY = "probe_state"
+LARGEST_LOG = 2**30
 """Bytes that a log may have: that of HiringBloomberg has 100 MiB of prompts."""
 LoggedNumber = float | None
 
@@ -61,7 +61,7 @@ class MarkOfMetric(LogPart):
     harm_types: list[str] = Field(default_factory=list, description="what it warns of")
 
 
-class State(LogPart):
+class ProbeState(LogPart):
     """The state of a probe."""
 
     name: str = Field(alias="class", description="the probe's class")
@@ -83,7 +83,7 @@ class State(LogPart):
         ]
 
 
-def read_log(path: Path, answered: bool = True) -> State:
+def read_log(path: Path, answered: bool = True) -> ProbeState:
     """Reads the last state in the log of a probe.
 
     Args:
@@ -93,7 +93,7 @@ def read_log(path: Path, answered: bool = True) -> State:
     Raises:
         InputError: it cannot be read, is no such log, or its prompts are not answered where they must be.
     """
-    text = read_text(path, PROBE_LOG, LARGEST)
+    text = read_text(path, PROBE_LOG, LARGEST_LOG)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise InputError([Fault(str(path), "", "holds no lines", PROBE_LOG)])
@@ -102,14 +102,14 @@ def read_log(path: Path, answered: bool = True) -> State:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError([Fault(str(path), f"line {number}", f"not JSON ({error})", PROBE_LOG)]) from None
-    if not isinstance(content, Mapping) or STATE not in content:
-        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE}", PROBE_LOG)])
-    status = content[STATE].get("status") if isinstance(content[STATE], Mapping) else None
-    if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED:
+    if not isinstance(content, Mapping) or STATE_KEY not in content:
+        raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE_KEY}", PROBE_LOG)])
+    status = content[STATE_KEY].get("status") if isinstance(content[STATE_KEY], Mapping) else None
+    if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
         raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "one that has answers")])
-    told = content[STATE] if answered else state_without_answers(content[STATE])
+    told = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
     try:
-        return State.model_validate(told)
+        return ProbeState.model_validate(told)
     except ValidationError as error:
         raise InputError(as_fault(detail, f"{path}, line {number}") for detail in error.errors()) from None
 

@@ -1,13 +1,15 @@
-"""What a probe may say of its metrics: numbers that are made of what was observed."""
+"""What a probe may say of its metrics, and which of their values have which mark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.sections import KeysError, Section, named_section
+from biasgrid.tables.metric import LETTERS, Mark
 
 GROUP_KEY = "group"
 EXPECTED_KEY = "expected"
@@ -40,7 +42,7 @@ class Metric(Section):
         return self.base in ("share-of-expected", "accuracy", "tpr", "tnr")
 
 
-class OfObservations(Metric):
+class ObservationMetric(Metric):
     """A number that is made of observations, of all prompts or of some."""
 
     where: dict[str, str] = Field(
@@ -48,13 +50,13 @@ class OfObservations(Metric):
     )
 
 
-class Share(OfObservations):
+class ExpectedShare(ObservationMetric):
     """The share of answers that are the expected one."""
 
     kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
 
 
-class Labelled(OfObservations):
+class LabelRate(ObservationMetric):
     """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
 
     `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
@@ -65,7 +67,7 @@ class Labelled(OfObservations):
     label: str = Field(description="the label that is counted")
 
 
-class CountOfLabel(OfObservations):
+class CountOfLabel(ObservationMetric):
     """How many answers have a label."""
 
     kind: Literal["count"] = Field(description="which one")
@@ -78,13 +80,13 @@ class CountOfLabel(OfObservations):
         return "rate"
 
 
-class Mean(OfObservations):
+class MeanScore(ObservationMetric):
     """The mean of the numbers of an evaluator."""
 
     kind: Literal["mean"] = Field(description="which one")
 
 
-class Between(OfObservations):
+class GroupComparison(ObservationMetric):
     """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
@@ -101,7 +103,7 @@ class Between(OfObservations):
         return self.of
 
     @model_validator(mode="after")
-    def _with_label(self) -> Between:
+    def _with_label(self) -> GroupComparison:
         if (self.label is None) != (self.of in ("accuracy", "mean")):
             raise KeysError("expected `label` exactly where rates of a label are compared")
         if self.groups and len({*self.groups}) < len(self.groups):
@@ -109,7 +111,7 @@ class Between(OfObservations):
         return self
 
 
-class Disparity(OfObservations):
+class Disparity(ObservationMetric):
     """How far the rate of a label is from what is fair."""
 
     kind: Literal["disparity"] = Field(description="which one")
@@ -122,7 +124,7 @@ class Disparity(OfObservations):
         return "rate"
 
 
-class OnCovariate(OfObservations):
+class CovariateLine(ObservationMetric):
     """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
 
     kind: Literal["slope", "correlation"] = Field(description="which one")
@@ -143,7 +145,7 @@ class OnCovariate(OfObservations):
         return "rate"
 
 
-class OfCategories(OfObservations):
+class CategoryScores(ObservationMetric):
     """What labels count, as the mean over categories of their means: of some, or of these less those of others."""
 
     kind: Literal["categories"] = Field(description="which one")
@@ -161,7 +163,7 @@ class OfCategories(OfObservations):
         return "scores"
 
     @model_validator(mode="after")
-    def _with_categories(self) -> OfCategories:
+    def _with_categories(self) -> CategoryScores:
         if (self.by is None) == bool(self.high):
             raise KeysError("expected `high` exactly where there is `by`")
         if len({*self.high, *self.low}) < len(self.high) + len(self.low):
@@ -169,7 +171,7 @@ class OfCategories(OfObservations):
         return self
 
 
-class WordShare(OfObservations):
+class WordShare(ObservationMetric):
     """The share of the words of one list among those of two; of two groups that of the first less the second's."""
 
     kind: Literal["word-share"] = Field(description="which one")
@@ -180,7 +182,7 @@ class WordShare(OfObservations):
     groups: tuple[str, str] | None = Field(None, strict=False, description="the groups that are compared")
 
 
-class OfMetrics(Metric):
+class CombinedMetric(Metric):
     """The largest, or the average, of other metrics, which stand above it."""
 
     kind: Literal["largest", "average"] = Field(description="which one")
@@ -194,22 +196,22 @@ class OwnMetric(Metric):
 
 
 METRICS: Mapping[str, type[Metric]] = {
-    "share-of-expected": Share,
-    "accuracy": Share,
-    "rate": Labelled,
-    "tpr": Labelled,
-    "tnr": Labelled,
+    "share-of-expected": ExpectedShare,
+    "accuracy": ExpectedShare,
+    "rate": LabelRate,
+    "tpr": LabelRate,
+    "tnr": LabelRate,
     "count": CountOfLabel,
-    "mean": Mean,
-    "difference": Between,
-    "ratio": Between,
+    "mean": MeanScore,
+    "difference": GroupComparison,
+    "ratio": GroupComparison,
     "disparity": Disparity,
-    "slope": OnCovariate,
-    "correlation": OnCovariate,
-    "categories": OfCategories,
+    "slope": CovariateLine,
+    "correlation": CovariateLine,
+    "categories": CategoryScores,
     "word-share": WordShare,
-    "largest": OfMetrics,
-    "average": OfMetrics,
+    "largest": CombinedMetric,
+    "average": CombinedMetric,
     "own": OwnMetric,
 }
 """What there is, by name."""
@@ -221,3 +223,85 @@ def check_metric(value: Any) -> Metric:
 
 
 AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(check_metric)]]
+
+
+Letter = Literal["A", "B", "C", "D"]
+Range = tuple[float, float]
+
+
+class MarkRanges(Section):
+    """The marks of a metric.
+
+    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances from it, to both
+    sides. `ranges` names any ranges, which must meet and not overlap.
+    """
+
+    measure: str = Field(description="the metric that is judged")
+    cuts: list[float] | None = Field(
+        None, min_length=5, max_length=5, description="the borders of A, B, C and D: five numbers"
+    )
+    centre: float | None = Field(None, description="what `cuts` are distances from, to both sides")
+    ranges: dict[Letter, list[list[float]]] | None = Field(
+        None, min_length=1, description="in place of `cuts`: for each letter its ranges, such as `{A: [[0, 0.1]], ...}`"
+    )
+    harms: list[str] = Field(default_factory=list, description="what the mark warns of")
+    counts: bool = Field(
+        True, description="whether it counts in the mark of the section; not where another metric says the same"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> MarkRanges:
+        if (self.cuts is None) == (self.ranges is None):
+            raise KeysError("expected either `cuts` or `ranges`")
+        if self.cuts is None:
+            self._check_ranges()
+        else:
+            self._check_cuts(self.cuts)
+        return self
+
+    def _check_cuts(self, cuts: list[float]) -> None:
+        steps = [other - one for one, other in pairwise(cuts)]
+        if not (min(steps) > 0 or max(steps) < 0):
+            raise KeysError(
+                f"expected `cuts` that grow from one to the next, or fall: {numbers_text(cuts)} leave a hole"
+            )
+        if self.centre is not None and cuts[0] != 0:
+            raise KeysError(f"expected `cuts` that begin with 0, as they are distances from the centre: {cuts[0]:g}")
+
+    def _check_ranges(self) -> None:
+        if self.centre is not None:
+            raise KeysError("expected no `centre` beside `ranges`")
+        for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
+            if len(limits) != 2 or limits[0] > limits[1]:
+                raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
+        ordered = sorted((low, high, letter) for letter, low, high in self.pieces())
+        for (_, end, before), (begin, _, behind) in pairwise(ordered):
+            if begin > end:
+                raise KeysError(
+                    f"expected ranges that meet: between {before} and {behind} is a hole, {end:g} to {begin:g}"
+                )
+            if begin < end:
+                raise KeysError(f"expected ranges that meet: {before} and {behind} overlap from {begin:g} to {end:g}")
+
+    def pieces(self) -> Iterator[tuple[str, float, float]]:
+        """Yields letter, least and largest value of each range."""
+        for letter, ranges in (self.ranges or {}).items():
+            yield from ((letter, low, high) for low, high in ranges)
+        for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
+            if self.centre is None:
+                yield mark, min(one, other), max(one, other)
+            elif one == 0:
+                yield mark, self.centre - other, self.centre + other
+            else:
+                yield mark, self.centre - other, self.centre - one
+                yield mark, self.centre + one, self.centre + other
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Returns what a measure is declared with."""
+        harm = ", ".join(self.harms)
+        return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.pieces())
+
+
+def numbers_text(numbers: list[float]) -> str:
+    """Writes a list of numbers."""
+    return ", ".join(f"{number:g}" for number in numbers)

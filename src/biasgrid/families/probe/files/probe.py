@@ -13,17 +13,17 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
-from biasgrid.families.probe.files.evaluators import Words
+from biasgrid.families.probe.files.evaluators import WordCounts
 from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
 from biasgrid.families.probe.files.genderbench.probe import probe_of_log
 from biasgrid.families.probe.files.own import ProbeClass, load_class
 from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys, ProbeSection
 
-PROBE = "a probe in YAML, a Python file with its class, or a log of GenderBench"
+PROBE_EXPECTED = "a probe in YAML, a Python file with its class, or a log of GenderBench"
 PROBE_KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
-WORDS = "words, one a line; # begins a comment"
+WORD_LIST_EXPECTED = "words, one a line; # begins a comment"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedProbe:
     """What was read of a file.
 
     Attributes:
@@ -76,22 +76,22 @@ class Loaded:
     digest: str = ""
 
 
-def load_probe(path: Path) -> Loaded:
+def load_probe(path: Path) -> LoadedProbe:
     """Reads a probe; a file that has not changed is read once."""
     try:
         stat = path.stat()
         return _load(path, (stat.st_mtime_ns, stat.st_size))
     except InputError as error:
-        return Loaded(None, tuple(error.faults))
+        return LoadedProbe(None, tuple(error.faults))
     except OSError as error:
-        return Loaded(None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE),))
+        return LoadedProbe(None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED),))
 
 
 @lru_cache(maxsize=256)
-def _load(path: Path, _version: tuple[int, int]) -> Loaded:
+def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
     own, code = None, ""
     if path.suffix == PYTHON:
-        code = read_text(path, PROBE)
+        code = read_text(path, PROBE_EXPECTED)
         try:
             own, content = load_class(path)
         except Problem as error:
@@ -100,17 +100,17 @@ def _load(path: Path, _version: tuple[int, int]) -> Loaded:
     elif path.suffix == LOG:
         document = Document(probe_of_log(path), {})
     else:
-        document = read_yaml(path, PROBE, PROBE_KEYS)
+        document = read_yaml(path, PROBE_EXPECTED, PROBE_KEYS)
     if LOG_KEY in document.content:
         section = document.checked(LogSection, path)
         document = Document(probe_of_log(path.parent / section.log, read_data(path.parent, section)), {})
     head = document.checked(ProbeSection, path)
     words, faults = read_evaluator_words(path, head)
-    probe = Probe(document, head, tuple(prompts_of(item, head.prompts) for item in head.items), words, own)
-    return Loaded(probe, tuple(faults), probe.digest(code))
+    probe = Probe(document, head, tuple(prompts_of_item(item, head.prompts) for item in head.items), words, own)
+    return LoadedProbe(probe, tuple(faults), probe.digest(code))
 
 
-def prompts_of(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
+def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
     """Returns the keys of an item's prompts."""
     own = {key: value for key, value in item.items() if key != PROMPTS_KEY}
     prompts = item.get(PROMPTS_KEY, common) or [{}]
@@ -121,10 +121,10 @@ def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tupl
     """Returns the words of an evaluator's lists, and what is wrong with their files, which lie beside the probe."""
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
-    lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, Words) else {}
+    lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}
     for name, told in lists.items():
         try:
-            found = told if isinstance(told, list) else lines_of_entries(path.parent / told)
+            found = told if isinstance(told, list) else read_word_list_lines(path.parent / told)
         except InputError as error:
             faults += error.faults
             continue
@@ -132,14 +132,14 @@ def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tupl
     return words, faults
 
 
-def lines_of_entries(path: Path) -> list[str]:
+def read_word_list_lines(path: Path) -> list[str]:
     """Reads a file with a word in each line.
 
     Raises:
         InputError: it cannot be read, or holds no words.
     """
-    lines = [text.split("#")[0].strip() for text in read_text(path, WORDS).split("\n")]
+    lines = [text.split("#")[0].strip() for text in read_text(path, WORD_LIST_EXPECTED).split("\n")]
     words = [text for text in lines if text]
     if not words:
-        raise InputError([Fault(str(path), "", "holds no words", WORDS)])
+        raise InputError([Fault(str(path), "", "holds no words", WORD_LIST_EXPECTED)])
     return words

@@ -1,21 +1,24 @@
-"""What may stand in the file of a probe."""
+"""What the file of a probe may contain, and its texts with placeholders."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from biasgrid.base.sections import Name, Section
-from biasgrid.families.probe.files.evaluators import AnyEvaluator
-from biasgrid.families.probe.files.marks import MarkRanges
-from biasgrid.families.probe.files.metrics import AnyMetric
+from biasgrid.families.probe.files.evaluators import AnyEvaluator, letter_of
+from biasgrid.families.probe.files.metrics import AnyMetric, MarkRanges
 
 MOST_OPTIONS = 26
 OPTIONS_PLACEHOLDER = "options"
 """The placeholder for the options."""
 PROMPTS_KEY = "prompts"
 """The key of an item's prompts."""
+PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BRACE = re.compile(r"[{}]")
 ItemKeys = dict[str, Any]
 
 
@@ -61,3 +64,28 @@ class ProbeSection(Head):
     """The file of a probe."""
 
     items: list[ItemKeys] = Field(min_length=1, description="what is asked about, by the keys of the question")
+
+
+def placeholders(text: str) -> list[str]:
+    """Returns the keys that a text needs, each once."""
+    return list(dict.fromkeys(PROBE_PLACEHOLDER.findall(text)))
+
+
+def has_stray_brace(text: str) -> bool:
+    """Says whether a text has a brace outside a placeholder."""
+    return BRACE.search(PROBE_PLACEHOLDER.sub("", text)) is not None
+
+
+def fill_keys(text: str, keys: ItemKeys) -> str:
+    """Puts keys into a text; what they hold is not looked at again."""
+    return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
+
+
+def lettered_options(texts: Sequence[str]) -> str:
+    """Writes options with their letters: `(a) Boys, (b) Girls`."""
+    return ", ".join(f"({letter_of(place)}) {text}" for place, text in enumerate(texts))
+
+
+def needed_placeholders(texts: Iterable[str]) -> list[str]:
+    """Returns the keys that some texts need."""
+    return list(dict.fromkeys(key for text in texts for key in placeholders(text)))

@@ -44,8 +44,8 @@ def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -
 
     Args:
         columns: shape (items, columns).
-        cycles: see `weights`.
-        seed: see `weights`.
+        cycles: see `bootstrap_weights`.
+        seed: see `bootstrap_weights`.
 
     Returns:
         Shape (cycles, columns).

@@ -14,30 +14,32 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import (
     GROUP_KEY,
-    Between,
+    CategoryScores,
+    CombinedMetric,
     CountOfLabel,
+    CovariateLine,
     Disparity,
+    GroupComparison,
     Metric,
-    OfCategories,
-    OfMetrics,
-    OfObservations,
-    OnCovariate,
+    ObservationMetric,
     WordShare,
 )
-from biasgrid.families.probe.metrics.lines import pearson, slope, sums_of_lines
-from biasgrid.families.probe.metrics.parts import (
+from biasgrid.families.probe.metrics.sums import (
     MeanOfPart,
     high_less_low,
+    key_column,
+    key_column_name,
+    mean_of_part,
     means_of_parts,
     means_of_sums,
-    name_of_key,
     needed_keys,
-    of_key,
-    only,
-    part_of,
+    pearson,
+    rows_where,
+    slope,
     smoothed_share,
     stack_sums,
-    with_keys,
+    sums_of_lines,
+    with_key_columns,
 )
 
 Finish = Callable[[FloatArray], FloatArray]
@@ -47,7 +49,7 @@ class Candidate(NamedTuple):
     """One of the numbers of which another is the largest.
 
     Attributes:
-        finish: see `Number`.
+        finish: see `SumsOfItems`.
         by_size: whether it counts without its sign.
     """
 
@@ -79,7 +81,7 @@ class SumsOfItems:
 
 
 @dataclass(frozen=True)
-class Observed:
+class CellObservations:
     """The observations of a cell.
 
     Attributes:
@@ -93,7 +95,7 @@ class Observed:
     asked: pl.DataFrame
 
     @classmethod
-    def of(cls, observations: pl.DataFrame, metrics: Iterable[Metric]) -> Observed:
+    def of(cls, observations: pl.DataFrame, metrics: Iterable[Metric]) -> CellObservations:
         """Puts items in order.
 
         Args:
@@ -102,31 +104,31 @@ class Observed:
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
         keys = needed_keys(metrics)
-        told = with_keys(observations.cast({pl.Categorical: pl.String}), keys)
+        told = with_key_columns(observations.cast({pl.Categorical: pl.String}), keys)
         rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
-        return cls(rows, len(items), told.select(map(name_of_key, (GROUP_KEY, *keys))).unique())
+        return cls(rows, len(items), told.select(map(key_column_name, (GROUP_KEY, *keys))).unique())
 
-    def only(self, metric: OfObservations) -> Observed:
+    def only(self, metric: ObservationMetric) -> CellObservations:
         """Returns the observations of which a metric is."""
-        return replace(self, rows=only(self.rows, metric.where), asked=only(self.asked, metric.where))
+        return replace(self, rows=rows_where(self.rows, metric.where), asked=rows_where(self.asked, metric.where))
 
     def part(self, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
         """Returns the mean that a metric takes of some observations."""
-        return part_of(self.rows, self.items, metric, chosen)
+        return mean_of_part(self.rows, self.items, metric, chosen)
 
     def values(self, key: str) -> list[str]:
         """Returns the values that prompts have in a key."""
-        return sorted(self.asked[name_of_key(key)].drop_nulls().unique())
+        return sorted(self.asked[key_column_name(key)].drop_nulls().unique())
 
     def covariate(self, key: str) -> FloatArray:
         """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
-        numbers = self.rows.unique("place").select("place", value=of_key(key).cast(pl.Float64))
+        numbers = self.rows.unique("place").select("place", value=key_column(key).cast(pl.Float64))
         values = np.full(self.items, np.nan)
         values[numbers["place"].to_numpy()] = numbers["value"].to_numpy()
         return values
 
 
-def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[SumsOfItems]:
+def metric_numbers(name: str, metric: ObservationMetric, cell: CellObservations) -> Iterator[SumsOfItems]:
     """Yields the number of a metric and those of the groups that it is made of.
 
     Args:
@@ -135,23 +137,23 @@ def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Su
         cell: all observations.
     """
     observed = cell.only(metric)
-    if isinstance(metric, Between):
-        yield from compare_groups_of_items(name, metric, observed)
-    elif isinstance(metric, OfCategories):
-        yield from of_categories(name, metric, observed)
-    elif isinstance(metric, OnCovariate):
+    if isinstance(metric, GroupComparison):
+        yield from comparison_numbers(name, metric, observed)
+    elif isinstance(metric, CategoryScores):
+        yield from category_numbers(name, metric, observed)
+    elif isinstance(metric, CovariateLine):
         line = pearson if metric.kind == "correlation" else partial(slope, bounded=metric.bounded)
         x = observed.covariate(metric.covariate)
-        yield from first_less_second(
+        yield from signed_difference_numbers(
             name, metric, observed, line, lambda part: sums_of_lines(x, means_of_sums(part.sums), part.sums[:, 1])
         )
     elif isinstance(metric, WordShare):
         share = partial(smoothed_share, plus=metric.plus)
-        yield from first_less_second(name, metric, observed, share, lambda part: part.sums)
+        yield from signed_difference_numbers(name, metric, observed, share, lambda part: part.sums)
     else:
         part = observed.part(metric)
         if isinstance(metric, Disparity):
-            distance = partial(off, centre=metric.centre)
+            distance = partial(distance_from_centre, centre=metric.centre)
             yield SumsOfItems(
                 name, None, part.sums, lambda sums: np.abs(distance(sums)), part.count, [Candidate(distance)]
             )
@@ -159,18 +161,21 @@ def numbers_of(name: str, metric: OfObservations, cell: Observed) -> Iterator[Su
         finish = first_sum if isinstance(metric, CountOfLabel) else means_of_sums
         yield SumsOfItems(name, None, part.sums, finish, part.count)
         for group in () if GROUP_KEY in metric.where else observed.values(GROUP_KEY):
-            part = observed.part(metric, of_key(GROUP_KEY) == group)
+            part = observed.part(metric, key_column(GROUP_KEY) == group)
             yield SumsOfItems(name, group, part.sums, finish, part.count)
 
 
-def compare_groups_of_items(name: str, metric: Between, observed: Observed) -> Iterator[SumsOfItems]:
+def comparison_numbers(name: str, metric: GroupComparison, observed: CellObservations) -> Iterator[SumsOfItems]:
     """Yields the difference or ratio of groups, and what is compared of each."""
     groups = metric.groups or observed.values(metric.by)
-    parts = [observed.part(metric, of_key(metric.by) == group) for group in groups]
+    parts = [observed.part(metric, key_column(metric.by) == group) for group in groups]
     signed = metric.groups is not None and len(metric.groups) == 2
     finish = partial(compare_means, ratio=metric.kind == "ratio", signed=signed)
     is_ratio = metric.kind == "ratio" and not signed
-    pairs = [Candidate(partial(less, one=one, other=other)) for one, other in combinations(range(len(groups)), 2)]
+    pairs = [
+        Candidate(partial(difference_of_means, one=one, other=other))
+        for one, other in combinations(range(len(groups)), 2)
+    ]
     largest_of = pairs if metric.kind == "difference" and not signed else ()
     count = sum(part.count for part in parts)
     yield SumsOfItems(name, None, stack_sums(parts), finish, count, largest_of, is_ratio)
@@ -178,10 +183,10 @@ def compare_groups_of_items(name: str, metric: Between, observed: Observed) -> I
         yield SumsOfItems(name, group, part.sums, means_of_sums, part.count)
 
 
-def first_less_second(
+def signed_difference_numbers(
     name: str,
-    metric: OnCovariate | WordShare,
-    observed: Observed,
+    metric: CovariateLine | WordShare,
+    observed: CellObservations,
     finish: Finish,
     sums_of: Callable[[MeanOfPart], FloatArray],
 ) -> Iterator[SumsOfItems]:
@@ -198,7 +203,7 @@ def first_less_second(
         part = observed.part(metric)
         yield SumsOfItems(name, None, sums_of(part), finish, part.count)
         return
-    parts = [observed.part(metric, of_key(GROUP_KEY) == group) for group in metric.groups]
+    parts = [observed.part(metric, key_column(GROUP_KEY) == group) for group in metric.groups]
     one, other = map(sums_of, parts)
     width = one.shape[1]
 
@@ -210,12 +215,12 @@ def first_less_second(
         yield SumsOfItems(name, group, sums, finish, part.count)
 
 
-def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterator[SumsOfItems]:
+def category_numbers(name: str, metric: CategoryScores, observed: CellObservations) -> Iterator[SumsOfItems]:
     """Yields what labels count over categories, and of each category."""
     if metric.by is None:
         parts = [observed.part(metric)]
     else:
-        parts = [observed.part(metric, of_key(metric.by) == category) for category in (*metric.high, *metric.low)]
+        parts = [observed.part(metric, key_column(metric.by) == category) for category in (*metric.high, *metric.low)]
     signed = partial(high_less_low, high=len(metric.high) or 1, times=metric.times, plus=metric.plus)
     count, sums = sum(part.count for part in parts), stack_sums(parts)
     if metric.absolute:
@@ -226,7 +231,7 @@ def of_categories(name: str, metric: OfCategories, observed: Observed) -> Iterat
         yield SumsOfItems(name, category, part.sums, means_of_sums, part.count)
 
 
-def of_metrics(name: str, metric: OfMetrics, told: Sequence[SumsOfItems]) -> SumsOfItems:
+def combined_number(name: str, metric: CombinedMetric, told: Sequence[SumsOfItems]) -> SumsOfItems:
     """Returns the largest or the average of several numbers, NaN where one of them is not known.
 
     Args:
@@ -238,11 +243,11 @@ def of_metrics(name: str, metric: OfMetrics, told: Sequence[SumsOfItems]) -> Sum
     ends = np.cumsum([part.sums.shape[1] for part in parts]).tolist()
     places = [slice(end - part.sums.shape[1], end) for part, end in zip(parts, ends, strict=True)]
     placed = list(zip(parts, places, strict=True))
-    finishes = [partial(of_columns, columns=place, finish=part.finish) for part, place in placed]
+    finishes = [partial(number_of_columns, columns=place, finish=part.finish) for part, place in placed]
     joined = np.max if metric.kind == "largest" else np.mean
     is_ratio = any(part.is_ratio for part in parts)
     candidates = [
-        Candidate(partial(of_columns, columns=place, finish=each.finish), each.by_size)
+        Candidate(partial(number_of_columns, columns=place, finish=each.finish), each.by_size)
         for part, place in placed
         for each in part.largest_of or [Candidate(part.finish, by_size=False)]
     ]
@@ -257,7 +262,7 @@ def of_metrics(name: str, metric: OfMetrics, told: Sequence[SumsOfItems]) -> Sum
     return SumsOfItems(name, None, sums, finish, count, () if is_ratio else candidates, is_ratio)
 
 
-def of_columns(sums: FloatArray, columns: slice, finish: Finish) -> FloatArray:
+def number_of_columns(sums: FloatArray, columns: slice, finish: Finish) -> FloatArray:
     """Returns a number of some of the columns."""
     return finish(sums[..., columns])
 
@@ -287,12 +292,12 @@ def first_sum(sums: FloatArray) -> FloatArray:
     return sums[..., 0]
 
 
-def off(sums: FloatArray, centre: float) -> FloatArray:
+def distance_from_centre(sums: FloatArray, centre: float) -> FloatArray:
     """Returns how far means are above what is fair."""
     return means_of_sums(sums) - centre
 
 
-def less(sums: FloatArray, one: int, other: int) -> FloatArray:
+def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
     """Returns the mean of one part less that of another; `sums` as in `compared`."""
     values = means_of_parts(sums)
     return values[..., one] - values[..., other]

@@ -20,7 +20,7 @@ from biasgrid.base.yaml import Document, NodePlace, read_yaml
 
 GROUPS_FILE = "groups and their words in YAML"
 GROUPS_KEYS = "keys such as bias_type, groups and words"
-PEOPLE = "words for people, one a line; # begins a comment"
+PEOPLE_EXPECTED = "words for people, one a line; # begins a comment"
 Condition = Literal["noun", "person"]
 CONDITIONS: Mapping[str, Condition | None] = {
     "words": None,
@@ -29,8 +29,8 @@ CONDITIONS: Mapping[str, Condition | None] = {
     "before_person": "person",
 }
 """What must follow the words of each section of a file."""
-NOT_SOUGHT = re.compile(r"^\((.+)\)$")
-DEFAULT = "*"
+ONLY_WRITTEN = re.compile(r"^\((.+)\)$")
+DEFAULT_SIGN = "*"
 WordsOfGroup = str | list[str]
 
 
@@ -110,7 +110,7 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
-        people = people_of(path.parent / head.people) if head.people else ()
+        people = read_people(path.parent / head.people) if head.people else ()
     except InputError as error:
         return None, error.faults
     faults = [*word_row_faults(path, document, head)]
@@ -127,16 +127,16 @@ def groups_digest(path: Path) -> str:
     return "" if groups is None or faults else sha256(json.dumps(groups.told()).encode()).hexdigest()[:16]
 
 
-def people_of(path: Path) -> tuple[str, ...]:
+def read_people(path: Path) -> tuple[str, ...]:
     """Reads words for persons.
 
     Raises:
         InputError: the file cannot be read, or holds none.
     """
-    words = [line.split("#")[0].strip().lower() for line in read_text(path, PEOPLE).split("\n")]
+    words = [line.split("#")[0].strip().lower() for line in read_text(path, PEOPLE_EXPECTED).split("\n")]
     found = tuple(dict.fromkeys(word for word in words if word))
     if not found:
-        raise InputError([Fault(str(path), "", "holds no words", PEOPLE)])
+        raise InputError([Fault(str(path), "", "holds no words", PEOPLE_EXPECTED)])
     return found
 
 
@@ -159,14 +159,14 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
             expected = f"{allowed}, as other rows have: one each for {', '.join(names)}"
             yield document.fault(path, place, f"{len(row)} words", expected)
         for number, cell in enumerate(row):
-            if not cell or not all(word.strip("() *") for word in words_in(cell)):
+            if not cell or not all(word.strip("() *") for word in words_of_cell(cell)):
                 expected = "a word, or a list of words whose first one is written"
                 yield document.fault(path, (*place, number), "no word", expected)
     if head.before_person and not head.people:
         yield document.fault(path, ("before_person",), "no `people`", "`people`, a file of words for persons")
 
 
-def words_in(cell: WordsOfGroup) -> list[str]:
+def words_of_cell(cell: WordsOfGroup) -> list[str]:
     """Returns the words of a cell as they stand there."""
     return [cell] if isinstance(cell, str) else cell
 
@@ -176,18 +176,20 @@ def word_rows(head: GroupFile) -> Iterator[WordRow]:
     for name, condition in CONDITIONS.items():
         for number, row in enumerate(getattr(head, name)):
             for forms in (singulars, plurals) if name == "nouns" else (same_words,):
-                yield word_row([forms(words_in(cell)) for cell in row], len(head.groups), condition, (name, number))
+                yield word_row(
+                    [forms(words_of_cell(cell)) for cell in row], len(head.groups), condition, (name, number)
+                )
 
 
 def word_row(cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace) -> WordRow:
     """Returns a row of words."""
-    plain = [[NOT_SOUGHT.sub(r"\1", word.removesuffix(DEFAULT)) for word in cell] for cell in cells]
+    plain = [[ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell] for cell in cells]
     sought = tuple(
-        tuple(word for word, told in zip(words, cell, strict=True) if not NOT_SOUGHT.match(told))
+        tuple(word for word, told in zip(words, cell, strict=True) if not ONLY_WRITTEN.match(told))
         for words, cell in zip(plain[:groups], cells, strict=False)
     )
     defaults = frozenset(
-        word.removesuffix(DEFAULT).lower() for cell in cells for word in cell if word.endswith(DEFAULT)
+        word.removesuffix(DEFAULT_SIGN).lower() for cell in cells for word in cell if word.endswith(DEFAULT_SIGN)
     )
     return WordRow(tuple(words[0] for words in plain), sought, condition, defaults, place)
 
@@ -239,4 +241,4 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
             marked = sum(word in row.defaults for row in same)
             if len(same) > 1 and marked != 1:
                 problem = f"{word!r} is in {len(same)} rows, {marked} of them marked"
-                yield document.fault(path, place, problem, f"{word}{DEFAULT} in the row that is meant by default")
+                yield document.fault(path, place, problem, f"{word}{DEFAULT_SIGN} in the row that is meant by default")

@@ -17,22 +17,22 @@ OF_NLTK = "corpora/stopwords/english"
 DOWNLOAD = "python -m nltk.downloader stopwords"
 
 
-def targets_of(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
+def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
     """Returns the words of a dataset in lower case, none where it names no file, and what is wrong with the file."""
-    return ([], []) if section.targets is None else read_words(folder / section.targets)
+    return ([], []) if section.targets is None else read_word_file(folder / section.targets)
 
 
-def stop_words_of(folder: Path, section: RewritingDataset) -> tuple[list[str] | None, list[Fault]]:
+def read_stop_words(folder: Path, section: RewritingDataset) -> tuple[list[str] | None, list[Fault]]:
     """Returns the stop words of a dataset, None for our own or where none are needed, and what is wrong with them."""
     # LangFair takes NLTK's, and its numbers hang on them.
     source = section.stop_words or (NLTK if section.mode == "langfair" else None)
     if source is None or section.targets is None:
         return None, []
-    return nltk_stop_words() if source == NLTK else read_words(folder / source)
+    return nltk_stop_words() if source == NLTK else read_word_file(folder / source)
 
 
 @cache
-def read_words(path: Path) -> tuple[list[str], list[Fault]]:
+def read_word_file(path: Path) -> tuple[list[str], list[Fault]]:
     """Reads words; # begins a comment."""
     try:
         lines = [line.partition("#")[0].strip().lower() for line in read_text(path, WORDS_EXPECTED).split("\n")]

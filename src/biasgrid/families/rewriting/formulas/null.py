@@ -1,4 +1,4 @@
-"""How like answers to a prompt for two groups are, beside how like two answers to the same text are."""
+"""How similar answers to a prompt for two groups are, corrected for the similarity of two answers to the same text."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import polars as pl
 PAIR_OF_GROUPS = ("group", "other")
 
 
-def by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is beyond the noise, prompt by prompt.
+def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns the similarity of groups, corrected for noise, prompt by prompt.
 
     Args:
         pairs: observations of pairs of answers.
 
     Returns:
-        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean`, the mean of those
-        for either of them, and `value`, which is noise floor less similarity; nulls where there are no such answers.
+        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean` (the noise
+        floor: the mean of those for either) and `value` (noise floor less similarity); null where there are none.
     """
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
     means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from nltk.stem.porter import PorterStemmer
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-END = re.compile(r"[.!?]+[\"')\]”’]*(?=\s)")  # noqa: RUF001
-NO_END = re.compile(
+END_OF_SENTENCE = re.compile(r"[.!?]+[\"')\]”’]*(?=\s)")  # noqa: RUF001
+ABBREVIATION = re.compile(
     r"(?:^|[\s(\[\"'])(?:[a-z]|mr|mrs|ms|mx|dr|st|vs|etc|prof|rev|gen|no|inc|ltd|jr|sr|ph\.d|e\.g|i\.e"
     r"|[ap]\.m|u\.s|u\.k)$",
     re.IGNORECASE,
@@ -23,24 +23,24 @@ NUMBER_AT_END = re.compile(r"(?:^|[\s(\[\"'])\d[\d.,]*$")
 CAPITAL = re.compile(r"\s+[^a-z\s]*[A-Z]")
 CHARACTERS_BEFORE = 12
 """How many characters before a full stop are looked at."""
-LAST = re.compile(r"\s?\S+(?:\s+[\])}>\"'»”’]+)*\s*$")  # noqa: RUF001
+LAST_WORD = re.compile(r"\s?\S+(?:\s+[\])}>\"'»”’]+)*\s*$")  # noqa: RUF001
 """The last word of a sentence with what closes it: NLTK splits a full stop off there alone."""
 SPACED_PART = re.compile(r"\s?\S+")
 """A word with the white space before it, by which NLTK tells opening from closing quotes."""
-NEXT = " x"
+FOLLOWING_WORD = " x"
 """Stands for what follows a word within its sentence; NLTK looks no further."""
 NO_STEM = re.compile(r"[^a-z0-9]+")
-SHORT = 3
+LONGEST_UNSTEMMED = 3
 """Words of so many letters are stems themselves."""
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences_of_text(text: str) -> Iterator[str]:
     """Yields the sentences of a text, which end with . ! or ? before white space."""
     start = 0
-    for found in END.finditer(text):
+    for found in END_OF_SENTENCE.finditer(text):
         before = text[max(start, found.start() - CHARACTERS_BEFORE) : found.start()]
         if found[0][0] == "." and (
-            NO_END.search(before) or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
+            ABBREVIATION.search(before) or (NUMBER_AT_END.search(before) and not CAPITAL.match(text, found.end()))
         ):
             continue
         yield text[start : found.end()]
@@ -51,30 +51,30 @@ def sentences(text: str) -> Iterator[str]:
 def tokenize_words(text: str) -> list[str]:
     """Returns the words and marks of a text, as `nltk.word_tokenize` splits it where the sentences are the same."""
     found: list[str] = []
-    for sentence in sentences(text):
-        last = LAST.search(sentence)
+    for sentence in sentences_of_text(text):
+        last = LAST_WORD.search(sentence)
         if last is None:
             continue
         for part in SPACED_PART.findall(sentence, 0, last.start()):
-            found += split_part(part)
-        found += at_end(last[0])
+            found += split_inner_word(part)
+        found += split_last_word(last[0])
     return found
 
 
 @lru_cache(maxsize=2**16)
-def split_part(part: str) -> tuple[str, ...]:
+def split_inner_word(part: str) -> tuple[str, ...]:
     """Splits what stands between white space, but not last in a sentence."""
-    return tuple(tokenizer().tokenize(part + NEXT)[:-1])
+    return tuple(nltk_tokenizer().tokenize(part + FOLLOWING_WORD)[:-1])
 
 
 @lru_cache(maxsize=2**16)
-def at_end(part: str) -> tuple[str, ...]:
+def split_last_word(part: str) -> tuple[str, ...]:
     """Splits what stands last in a sentence."""
-    return tuple(tokenizer().tokenize(part))
+    return tuple(nltk_tokenizer().tokenize(part))
 
 
 @cache
-def tokenizer() -> NLTKWordTokenizer:
+def nltk_tokenizer() -> NLTKWordTokenizer:
     """Returns NLTK's tokenizer, which takes long to load."""
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
@@ -89,11 +89,11 @@ def stems(text: str) -> list[str]:
 @lru_cache(maxsize=2**16)
 def stem(word: str) -> str:
     """Returns the stem of a word."""
-    return word if len(word) <= SHORT else str(stemmer().stem(word))
+    return word if len(word) <= LONGEST_UNSTEMMED else str(porter_stemmer().stem(word))
 
 
 @cache
-def stemmer() -> PorterStemmer:
+def porter_stemmer() -> PorterStemmer:
     """Returns NLTK's stemmer."""
     from nltk.stem.porter import PorterStemmer
 

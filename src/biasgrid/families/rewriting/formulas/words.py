@@ -29,22 +29,22 @@ STOP_WORDS = frozenset(
 )
 
 
-OUTSIDE = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
+OUTER_MARKS = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
 DIGIT_RUN = re.compile(r"\d+")
 NUMBER_WORD = "<number>"
 """What stands for digits."""
 Phrase = tuple[str, ...]
 """Words that are looked for one behind the other; mostly one."""
-FADING = 0.95
+DISTANCE_WEIGHT = 0.95
 """What a word counts less with each word that lies between."""
 
 
-def bare_word(word: str) -> str:
+def clean_word(word: str) -> str:
     """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
 
     As Bordia and Bowman (NAACL SRW 2019) clean them.
     """
-    return OUTSIDE.sub("", DIGIT_RUN.sub(NUMBER_WORD, word.lower()))
+    return OUTER_MARKS.sub("", DIGIT_RUN.sub(NUMBER_WORD, word.lower()))
 
 
 def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
@@ -61,7 +61,7 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     return rows.with_columns(position=pl.int_range(pl.len()).over("text"))
 
 
-def word_places(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFrame:
+def find_phrases(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFrame:
     """Finds words, and phrases of several words.
 
     Args:
@@ -85,7 +85,7 @@ def co_occurrence_bias(
     targets: Collection[str],
     groups: Mapping[str, Collection[Phrase]],
     stop_words: Collection[str],
-    fading: float = FADING,
+    fading: float = DISTANCE_WEIGHT,
 ) -> pl.DataFrame:
     """Computes by how much likelier words stand near the words of one group than near those of another.
 
@@ -106,10 +106,10 @@ def co_occurrence_bias(
         `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it is made of: rows for
         those targets that stand in a text with words of both groups.
     """
-    of_groups = {name: word_places(words, phrases) for name, phrases in groups.items()}
+    of_groups = {name: find_phrases(words, phrases) for name, phrases in groups.items()}
     ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase)}
     others = words.filter(~pl.col("word").is_in(list(ignored)))
-    near = {name: counts_near(others, places, fading) for name, places in of_groups.items()}
+    near = {name: weighted_counts(others, places, fading) for name, places in of_groups.items()}
     tables = []
     names = list(groups)
     for place, one in enumerate(names):
@@ -132,7 +132,7 @@ def co_occurrence_bias(
     return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
-def counts_near(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
+def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
     """Returns `word`, `near`, how much of it stands near some places, and `pairs`, how often it does at all."""
     pairs = words.join(places.select("text", place="position"), on="text")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
@@ -157,11 +157,11 @@ def stereotypical_associations(
     Returns:
         `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that stand in a text with words of groups.
     """
-    times = word_places(words, targets).group_by("text", "word").len("times")
+    times = find_phrases(words, targets).group_by("text", "word").len("times")
     columns = []
     names = sorted(" ".join(target) for target in targets)
     for phrases in groups.values():
-        of_group = word_places(words, phrases).group_by("text").len("of_group")
+        of_group = find_phrases(words, phrases).group_by("text").len("of_group")
         together = times.join(of_group, on="text").group_by("word")
         count = together.agg(together=(pl.col("times").cast(pl.Int64) * pl.col("of_group")).sum())
         columns.append(pl.DataFrame({"word": names}).join(count, on="word", how="left", maintain_order="left"))

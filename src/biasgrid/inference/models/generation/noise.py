@@ -53,7 +53,7 @@ FIRST, SECOND = as_signed(0xBF58476D1CE4E5B9), as_signed(0x94D049BB133111EB)
 
 
 def mixed_tensor(numbers: torch.Tensor) -> torch.Tensor:
-    """Mixes the bits of int64 numbers as `tables.keys.mixed` does."""
+    """Mixes the bits of int64 numbers as `tables.keys.mix_bits` does."""
     mixture = numbers + STEP_BITS
     mixture = (mixture ^ shift_right(mixture, 30)) * FIRST
     mixture = (mixture ^ shift_right(mixture, 27)) * SECOND

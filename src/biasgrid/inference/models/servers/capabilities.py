@@ -71,7 +71,7 @@ def known_capabilities(
     """Returns what was found out before, if it was of the server that answers now; else None.
 
     Args:
-        path: the file that says it, if there is one; see `jobs.kept_capabilities`.
+        path: the file that says it, if there is one; see `keep_capabilities`.
         record: the model's record.
         section: its section of the config.
         model: its name.

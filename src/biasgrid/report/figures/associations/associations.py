@@ -1,4 +1,4 @@
-"""The strongest associations of subjects with attributes, each as far as it can be told, model by model."""
+"""The strongest associations of subjects with attributes, with their intervals, model by model."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and the tables of statistics.
     """
     heading, names = f"Strongest associations: {context.title}", context.names(measures)
     count = max(FEWEST_ASSOCIATIONS, min(MOST_ASSOCIATIONS, MOST_ASSOCIATION_ROWS // len(names)))

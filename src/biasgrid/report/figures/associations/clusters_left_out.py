@@ -15,8 +15,8 @@ CAPTION = (
     "What depends on single clusters (templates that do not reword each other). Left: μ without each cluster, a stroke "
     "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a cluster that makes "
     f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each cluster correlates with "
-    f"{GAMMA} in the others. Near 1 all say the same; about 0 a cluster says something else, or there is nothing to say. "
-    "Lines are ranges of these clusters, not intervals."
+    f"{GAMMA} in the others. Near 1 all say the same; about 0 a cluster says something else, or there is nothing to "
+    "say. Lines are ranges of these clusters, not intervals."
 )
 WITHOUT, AGREEMENT = "μ without one cluster", "correlation with the other clusters"
 AXIS_ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})
@@ -49,7 +49,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: what the figure says of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and the tables of statistics.
     """
     heading, marks = f"What hangs on single clusters: {context.title}", cluster_rows(context, measures)
     if marks.is_empty():

@@ -21,7 +21,6 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.dots import geom_dots
 from biasgrid.report.figures.drawing.layout import (
     MOST_FIGURE_ROWS,
     both_ends,
@@ -42,6 +41,7 @@ from biasgrid.report.figures.drawing.theme import (
     colour_bar,
     colour_limit,
     empty_figure,
+    geom_dots,
     heat_map_theme,
 )
 from biasgrid.stats.ordering import select_rows, values_in_order
@@ -130,7 +130,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     panels = panels_of(measures, context)
     means = mean_gamma(measures, panels)

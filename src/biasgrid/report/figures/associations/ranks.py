@@ -86,11 +86,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     means = mean_ranks(measures, context)
     several = (means["models"] > 1).any()
-    heading = f"Ranks of subjects{', means generalises_to the models of a kind' if several else ''}: {context.title}"
+    heading = f"Ranks of subjects{', means over the models of a kind' if several else ''}: {context.title}"
     if means.is_empty():
         return empty_figure(heading, "the models of each kind share no subject, so no ranks can be averaged")
     order = values_in_order(means, "subject")

@@ -1,4 +1,4 @@
-"""Every association of a dataset by its size and by how surely it is significant."""
+"""Every association of a dataset by its size and by its p."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import polars as pl
 from plotnine import aes, expand_limits, facet_wrap, geom_vline, ggplot, guide_legend, guides, labs, scale_color_manual
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.dots import geom_dots
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
-    "its p: the higher a point, the less likely noise alone would give it. Blue points are significant results (q at most "
-    "0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. Points "
-    "that would cover each other are drawn once. What one subject has more of the others have less, so points lie on "
-    "both sides."
+    "its p: the higher a point, the less likely noise alone would give it. Blue points are significant results (q at "
+    "most 0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. "
+    "Points that would cover each other are drawn once. What one subject has more of the others have less, so points "
+    "lie on both sides."
 )
 SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
 OTHER, FOUND = SIGNIFICANCE_COLOURS
@@ -30,9 +29,9 @@ VOLCANO_PANEL = 2.3
 SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
 """Sizes of points: the larger one where a panel has few."""
 ACROSS, UPWARDS = 120, 90
-"""Places of points in a panel: more could not be distinguishable, and would make huge files."""
+"""Places of points in a panel: more could not be distinguished, and would make huge files."""
 HIGHEST_LOG_P = 8
-"""What is surer than p of ten to the minus this stands at the upper edge, so that the rest has room."""
+"""A smaller p than ten to the minus this is drawn at the upper edge, so that the rest has room."""
 
 
 def points_of(measures: pl.DataFrame) -> pl.DataFrame:
@@ -60,17 +59,12 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     return order_by_value(shown, found=list(SIGNIFICANCE_COLOURS)).sort("found", maintain_order=True)
 
 
-def size_of_dots(points: float) -> float:
-    """Returns the size of points, of so many in a panel: as much of it is filled, within what can be seen."""
-    return max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / points)))
-
-
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws gamma against p: a panel per model, a point per association.
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
     if points.is_empty():
@@ -79,10 +73,12 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     panels = list(names.values())
     points = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=panels)
     columns = columns_of(len(panels), VOLCANO_PANELS)
+    # The more points a panel has, the smaller they are, so that as much of it is filled.
+    size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / (len(points) / len(panels)))))
     return (
         ggplot(points, aes("value", "height", color="found"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_dots(size=size_of_dots(len(points) / len(panels)))
+        + geom_dots(size=size)
         + expand_limits(y=0)
         + facet_wrap("model", ncol=columns, labeller=in_lines(VOLCANO_PANEL))
         + scale_color_manual(SIGNIFICANCE_COLOURS, limits=values_in_order(points, "found"))

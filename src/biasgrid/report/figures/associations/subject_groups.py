@@ -15,7 +15,7 @@ CAPTION = (
     "that the title names first. The thick line is the interval over templates, with the same names, the thin one "
     "over other names too. A dot is filled if the attribute is significant over both (q at most 0.05)."
 )
-CLUSTER_KEYS = ["subject_group", "attribute"]
+SUBJECT_GROUP_KEYS = ["subject_group", "attribute"]
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -23,9 +23,9 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: what the figure says of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and the tables of statistics.
     """
-    rows = difference_rows(measures, context, "gamma", CLUSTER_KEYS, reported_factor="all")
+    rows = difference_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
     subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
         return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")

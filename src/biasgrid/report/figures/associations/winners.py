@@ -91,7 +91,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, ratios = f"Who wins which attribute: {context.title}", win_ratios(measures)
     if ratios.is_empty():

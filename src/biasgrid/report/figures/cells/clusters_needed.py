@@ -81,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells, with certainty.
-        context: what the figure says of datasets and models, and the tables of statistics.
+        context: the facts of datasets and models, and the tables of statistics.
     """
     heading = "How many clusters show how small an association"
     cells = measures.select("model", "dataset").unique()
@@ -117,8 +117,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + legend_below(labels, width, "color", "linetype")
         + labs(
             title=heading,
-            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over clusters)\n"
-            "dot: the clusters that were asked",
+            subtitle=f"what is as large as its line is found in {100 * POWER:g} % of cells (p below 0.05 over "
+            "clusters)\ndot: the clusters that were asked",
             x="clusters",
             y=f"{GAMMA}(subject, attribute), by size",
             color="model",

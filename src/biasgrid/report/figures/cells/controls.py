@@ -56,7 +56,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells that are measurable.
-        context: what the figure says of datasets and models, which cells are controls, and the tables of statistics.
+        context: the facts of datasets and models, which cells are controls, and the tables of statistics.
     """
     heading = "Datasets and their controls"
     cells = measures.select("model", "dataset").unique()

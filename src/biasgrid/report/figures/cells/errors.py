@@ -1,4 +1,4 @@
-"""Reasoning errors beside bias intensity: where the errors are large, the intensity says less."""
+"""Reasoning errors beside bias intensity: where the errors are large, the intensity means less."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CAPTION = (
     f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
 )
 MEASURE_DODGE = 0.26
-"""By how much of a row a measure stands above or below its middle."""
+"""By how much of a row a measure is drawn above or below its middle."""
 ERROR_PANEL = 2.0
 """Width of a panel in inches."""
 ERROR_ROW = 0.36
@@ -44,7 +44,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells (schema `MEASURES`); those without these measures are left out.
-        context: what the figure says of datasets and models.
+        context: the facts of datasets and models.
     """
     points = pl.concat(
         select_rows(measures, measure, certain=True).with_columns(measure=pl.lit(name))
@@ -70,8 +70,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_shape_manual(shapes(3))
         + labs(
             title="Reasoning errors beside bias intensity",
-            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would give; "
-            f"lines of δ and ε: {interval_note(points, context.level)}",
+            subtitle="all in the units of the answers' probabilities; grey: noise floor of μ, which noise alone would "
+            f"give; lines of δ and ε: {interval_note(points, context.level)}",
             x="value",
             y="model",
             color="",

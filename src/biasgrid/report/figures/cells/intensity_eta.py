@@ -17,5 +17,5 @@ CAPTION = (
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws eta of every cell; see `beyond_noise`."""
+    """Draws eta of every cell; see `draw_bias_corrected`."""
     return draw_bias_corrected(measures, context, "eta", "Bias consistency η", "η")

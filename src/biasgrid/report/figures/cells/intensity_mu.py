@@ -18,5 +18,5 @@ CAPTION = (
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws mu of every cell; see `beyond_noise`."""
+    """Draws mu of every cell; see `draw_bias_corrected`."""
     return draw_bias_corrected(measures, context, "mu", "Bias intensity μ", "μ")

@@ -42,10 +42,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models, with `marks`.
+        context: the facts of dataset and models, with `marks`.
     """
     title = f"Metrics and their marks: {context.title}"
-    marks = {name: told for of in context.titles for name, told in context.marks.get(of, {}).items()}
+    marks = {name: of_metric for of in context.titles for name, of_metric in context.marks.get(of, {}).items()}
     about_all = [pl.col(key).is_null() for key in MEASURE_KEYS]
     rows = measures.filter(*about_all, pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
     rows = rows.select("model", "value", "low", "high", metric="measure")
@@ -57,7 +57,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     points = rows.with_columns(
         line=pl.col("model").replace_strict(lines, return_dtype=pl.Float64), mark=pl.Series(letters)
     )
-    metrics = {name: title_of(name, told) for name, told in marks.items() if name in set(rows["metric"])}
+    metrics = {name: strip_title(name, of) for name, of in marks.items() if name in set(rows["metric"])}
     points = points.with_columns(pl.col("metric").replace(metrics))
     points = order_by_value(points, metric=list(metrics.values()))
     bands = bands_of(marks, metrics, len(names))
@@ -78,8 +78,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def title_of(name: str, marks: Sequence[Mark]) -> str:
-    """Returns what the strip of a metric is called, with what its marks warn of."""
+def strip_title(name: str, marks: Sequence[Mark]) -> str:
+    """Returns the title of a metric's strip, with the harm that its marks warn of."""
     harm = marks[0].harm
     return name.replace("_", " ") + (f" ({harm})" if harm else "")
 

@@ -27,7 +27,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells (schema `MEASURES`).
-        context: what the figure says of datasets and models, with `marks` and `sections`.
+        context: the facts of datasets and models, with `marks` and `sections`.
     """
     title, rows = "Marks", mark_letters(measures, context)
     if rows.is_empty():
@@ -35,10 +35,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names = context.names(rows)
     parts = rows.filter(pl.col("section") != OTHERS).group_by("section", "model", maintain_order=True)
     originals = {section.name for section in context.sections.values() if section.original}
-    told = [
+    of_sections = [
         (*keys, ALL, mark_of_section(part.filter("counts")["letter"], keys[0] in originals)) for keys, part in parts
     ]
-    whole = pl.DataFrame(told, schema=["section", "model", "line", "letter"], orient="row")
+    whole = pl.DataFrame(of_sections, schema=["section", "model", "line", "letter"], orient="row")
     table = pl.concat([rows.drop("counts"), whole], how="diagonal").with_columns(
         pl.col("model").replace_strict(names), pl.col("letter").fill_null(NOTHING)
     )
@@ -71,12 +71,12 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
                 (section.original and best_mark(known, low, high)) or mark_of(known, value)
                 for value, low, high in found.select("value", "low", "high").iter_rows()
             ]
-            told = found.select(
+            table = found.select(
                 "model",
                 section=pl.lit(section.name),
                 line=pl.lit(f"{context.titles[dataset]}: {name.replace('_', ' ')}"),
                 letter=pl.Series(letters, dtype=pl.String),
                 counts=pl.lit(all(mark.counts for mark in known)),
             )
-            tables.append(told.select(tables[0].columns))
+            tables.append(table.select(tables[0].columns))
     return pl.concat(tables)

@@ -36,7 +36,7 @@ FIGURE_WIDTH = 10
 
 
 def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Says of each panel how well each strength came out.
+    """Returns of each panel how well each strength was recovered, in words.
 
     Args:
         pairs: `panel`, `strength` and what `recovery` needs.
@@ -55,7 +55,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of the trained models' cells, with certainty.
-        context: what the figure says of datasets and models, and the known effect.
+        context: the facts of datasets and models, and the known effect.
     """
     pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)
     keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]

@@ -1,1 +1,1 @@
-"""What figures share: how they look and are saved, what they are told, names that fit, intervals and cells."""
+"""What figures share: their look, their context, the space for names and rows, and intervals."""

@@ -1,4 +1,4 @@
-"""What a figure is told beside the numbers."""
+"""What a figure is given beside the numbers, and how it is drawn without the cells that are not measurable."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ from biasgrid.tables.uncertainty import with_uncertainty
 
 CONTEXT_TABLES = {**STATISTICS_TABLES, "ranks": RANKS}
 """Of the tables that figures may be made of."""
+LINE_CHARACTERS = 110
+"""Characters in a line below a figure."""
 
 
 @dataclass(frozen=True)
 class FigureContext:
-    """What a figure says of datasets and models, and the numbers that are not measured.
+    """The facts of datasets and models for a figure, and the numbers that are not measured.
 
     Attributes:
         titles: the titles of the datasets that are shown, by name, in order.
         models: the facts of each model, by its name in the config, in the order of the figure.
         threshold: the failure threshold of the dataset, None where its groups are not compared.
-        templates: what each template of the dataset says, by number; empty where that is not known.
+        templates: the text of each template of the dataset, by number; empty where that is not known.
         strengths: the models that learned a synthetic bias.
         synthetic: the known effect (schema `SYNTHETIC`).
         marks: for each dataset the marks of those of its measures that have marks.
@@ -40,8 +42,8 @@ class FigureContext:
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
         tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
-            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of models;
-            those that a run lacks have no rows.
+            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of
+            models; those that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]
@@ -66,7 +68,7 @@ class FigureContext:
         return ", ".join(self.titles.values())
 
     def template(self, number: int) -> str:
-        """Returns what a figure calls a template: its number in the tables, and what it says where that is known."""
+        """Returns what a figure calls a template: its number in the tables, and its text where that is known."""
         words = " ".join(self.templates[number].split()) if number < len(self.templates) else ""
         return f"{number}: {words}" if words else str(number)
 
@@ -92,39 +94,28 @@ class FigureContext:
         return dict(facts.select("model", name).iter_rows())
 
 
-LINE_CHARACTERS = 110
-"""Characters in a line below a figure."""
-
-
 def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws a figure of the cells that are measurable; which are not stands below it.
+    """Draws a figure of the cells that are measurable; a note below it names those that are not.
 
     Args:
         reference: where the figure is.
         measures: the measures of the cells that it is about (schema `MEASURES`), which figures get with their intervals
             (`with_certainty`).
-        context: what the figure says of datasets and models.
+        context: the facts of datasets and models.
     """
-    withheld = unmeasurable_cells(measures)
+    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    withheld = flagged.select("model", "dataset").unique(maintain_order=True)
+    shown, statistics = (
+        table.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
+        for table in (measures, context.table("statistics"))
+    )
     note = textwrap.fill(
         f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.", LINE_CHARACTERS
     )
-    shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
     if shown.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(with_uncertainty(shown, measurable_statistics(context, withheld)), context)
+    figure: ggplot = load(reference).figure(with_uncertainty(shown, statistics), context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
-
-
-def measurable_statistics(context: FigureContext, withheld: pl.DataFrame) -> pl.DataFrame:
-    """Returns the statistics of cells that are measurable."""
-    return context.table("statistics").join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
-
-
-def unmeasurable_cells(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns `model` and `dataset` of the cells whose headlines are withheld."""
-    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    return flagged.select("model", "dataset").unique(maintain_order=True)
 
 
 def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:

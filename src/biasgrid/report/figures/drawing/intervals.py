@@ -1,8 +1,9 @@
-"""How figures show how sure numbers are: intervals, and in words what these are over."""
+"""Intervals in figures: as lines, in words, and in figures that have a number with its interval in each row."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 from plotnine import (
@@ -39,10 +40,18 @@ from biasgrid.tables.statistics import SIGNIFICANT
 
 THIN = 0.5
 """Width of the line of an interval."""
+PANELS_BESIDE = 5
+"""At most so many panels stand in a line."""
+LONGEST_NAME = 44
+"""Characters to which the name of a row is cut."""
+PANEL, CELL_PANEL = 2.1, 2.3
+"""Width of a panel in inches: of a model, and of a dataset whose cells are shown."""
+PAIR_ROW, MODEL_ROW, DIFFERENCE_ROW = 0.19, 0.24, 0.15
+"""Height of a row in inches."""
 
 
 def interval_note(rows: pl.DataFrame, level: float) -> str:
-    """Words what the intervals of a figure are over, such as `95 % over 7 clusters`.
+    """Returns what the intervals of a figure generalise to, such as `95 % over 7 clusters`.
 
     Args:
         rows: with `low` and `clusters`; those without an interval do not count.
@@ -57,7 +66,7 @@ def interval_note(rows: pl.DataFrame, level: float) -> str:
 
 
 def cluster_count_text(rows: pl.DataFrame) -> str:
-    """Words how many clusters numbers are made of, such as `2 to 7 clusters`.
+    """Returns how many clusters numbers are made of, such as `2 to 7 clusters`.
 
     Args:
         rows: with `clusters`, at least one.
@@ -73,7 +82,7 @@ def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "hi
 
     Args:
         rows: what is drawn.
-        y: the column that says in which row of the figure a number stands.
+        y: the column of the row of the figure that a number is in.
         low: the column of lower ends.
         high: the column of upper ends.
         look: further aesthetics of the lines, such as `color`.
@@ -82,12 +91,47 @@ def interval_lines(rows: pl.DataFrame, y: str, low: str = "low", high: str = "hi
     return [] if known.is_empty() else [geom_segment(aes(low, y, xend=high, yend=y), known, **({"size": THIN} | look))]
 
 
-PANELS_BESIDE = 5
-PAIR_PANEL = 2.1
-"""Width of a panel in inches."""
-LONGEST_PAIR = 44
-PAIR_ROW = 0.19
-"""Height of a pair in inches."""
+class ModelPanels(NamedTuple):
+    """A panel per model with a row per name.
+
+    Attributes:
+        points: the rows that are shown, with models and names as the figure calls them, in its order.
+        labels: what the figure calls the rows, from the bottom to the top.
+        shown: the names of the rows that are shown.
+        columns: how many panels stand in a line.
+        lines: how many lines of panels there are.
+        width: of names and panels together, in inches.
+    """
+
+    points: pl.DataFrame
+    labels: list[str]
+    shown: list[str]
+    columns: int
+    lines: int
+    width: float
+
+
+def model_panels(rows: pl.DataFrame, context: FigureContext, order: Sequence[str]) -> ModelPanels:
+    """Lays out a panel per model with a row per name.
+
+    Args:
+        rows: with `model` and `name`.
+        context: the facts of models.
+        order: the names, from top to bottom; where they are too many those in the middle are left out.
+    """
+    names = context.names(rows)
+    models = list(names.values())
+    columns = columns_of(len(models), PANELS_BESIDE)
+    lines = -(-len(models) // columns)
+    shown = both_ends(order, most_rows(lines))
+    short = shorten_all(shown, LONGEST_NAME)
+    labels = list(short.values())[::-1]
+    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
+        pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
+    )
+    points = order_by_value(points, model=models, name=labels)
+    width = CHARACTER * max(map(len, labels)) + 0.6 + PANEL * columns
+    return ModelPanels(points, labels, shown, columns, lines, width)
 
 
 def draw_beside_null(
@@ -96,26 +140,16 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its dot is
-            filled.
-        context: what the figure says of dataset and models.
+        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its
+            dot is filled.
+        context: the facts of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
     """
-    names = context.names(rows)
-    panels = list(names.values())
-    columns = columns_of(len(panels), PANELS_BESIDE)
-    lines = -(-len(panels) // columns)
-    shown = both_ends(order, most_rows(lines))
-    short = shorten_all(shown, LONGEST_PAIR)
-    labels = list(short.values())[::-1]
-    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
-        pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
-    )
-    points = order_by_value(points, model=panels, name=labels)
+    panels = model_panels(rows, context, order)
+    points = panels.points
     null_means = points.drop_nulls("null_mean")
-    beside = CHARACTER * max(map(len, labels))
-    certain = f"{interval_note(points, context.level)}{omitted_text(order, shown, 'pairs')}"
+    line = f"{interval_note(points, context.level)}{omitted_text(order, panels.shown, 'pairs')}"
     return (
         ggplot(points, aes("value", "name"))
         + (
@@ -125,37 +159,29 @@ def draw_beside_null(
         )
         + interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
         + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
-        + facet_wrap("model", ncol=columns, labeller=in_lines(PAIR_PANEL))
+        + facet_wrap("model", ncol=panels.columns, labeller=in_lines(PANEL))
         + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
-        + scale_y_discrete(limits=labels)
+        + scale_y_discrete(limits=panels.labels)
         + labs(
             title=words["title"],
-            subtitle=f"{words['subtitle']}\nline: {certain}",
+            subtitle=f"{words['subtitle']}\nline: {line}",
             x=words["x"],
             y="pair of groups",
         )
-        + biasgrid_theme(
-            max(7.5, beside + 0.6 + PAIR_PANEL * columns), 1.6 + lines * (0.45 + PAIR_ROW * max(len(shown), 3))
-        )
+        + biasgrid_theme(max(7.5, panels.width), 1.6 + panels.lines * (0.45 + PAIR_ROW * max(len(panels.shown), 3)))
         + theme(plot_title_position="plot")
     )
-
-
-CELL_PANEL = 2.3
-"""Width of a panel in inches."""
-MODEL_ROW = 0.24
-"""Height of a model in inches."""
 
 
 def draw_bias_corrected(
     measures: pl.DataFrame, context: FigureContext, measure: str, title: str, symbol: str
 ) -> ggplot:
-    """Draws a measure of every cell with its noise floor and its excess: a column per dataset, a row per model.
+    """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset, a row per model.
 
     Args:
         measures: the measures of all cells, with certainty.
-        context: what the figure says of datasets and models.
-        measure: the measure's name; what is beyond its noise floor is called `NAME_corrected`.
+        context: the facts of datasets and models.
+        measure: the measure's name; its bias-corrected value is called `NAME_corrected`.
         title: what the figure calls it.
         symbol: its symbol.
     """
@@ -182,19 +208,14 @@ def draw_bias_corrected(
         + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(CELL_PANEL))
         + labs(
             title=title,
-            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond the "
-            f"floor, with its interval ({interval_note(rows, context.level)})",
+            subtitle=f"ring: {symbol}; grey bar: its noise floor, which noise alone would give; dot: {symbol} beyond "
+            f"the floor, with its interval ({interval_note(rows, context.level)})",
             x=symbol,
             y="model",
         )
         + biasgrid_theme(max(8.5, 2.5 + CELL_PANEL * len(titles)), 1.6 + MODEL_ROW * facts.height + 0.3 * len(kinds))
         + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
-
-
-"""Width of a panel in inches."""
-DIFFERENCE_ROW = 0.15
-"""Height of a row in inches."""
 
 
 def difference_rows(
@@ -228,39 +249,28 @@ def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[
     """Draws signed numbers: a panel per model, a row per name, in the order of their means over models.
 
     Args:
-        rows: from `rows_of`, with `name`, what a row is called.
-        context: what the figure says of dataset and models.
+        rows: from `difference_rows`, with `name`, what a row is called.
+        context: the facts of dataset and models.
         words: `title`, `x`, `y` and `many`, what the rows are.
     """
-    names = context.names(rows)
     order = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])["name"].to_list()
-    panels = list(names.values())
-    columns = columns_of(len(panels), PANELS_BESIDE)
-    lines = -(-len(panels) // columns)
-    shown = both_ends(order, most_rows(lines))
-    short = shorten_all(shown, LONGEST_PAIR)
-    points = rows.filter(pl.col("name").is_in(shown)).with_columns(
-        pl.col("name").replace_strict(short), pl.col("model").replace_strict(names)
-    )
-    points = order_by_value(points, model=panels, name=list(short.values())[::-1])
-    beside = CHARACTER * max(map(len, short.values()))
+    panels = model_panels(rows, context, order)
+    points = panels.points
     return (
         ggplot(points, aes("value", "name"))
         + geom_vline(xintercept=0, color=FAINT, size=0.5)
         + interval_lines(points, "name", color=OKABE_ITO[4], size=1.6)
         + interval_lines(points, "name", "low_all", "high_all", color=OKABE_ITO[0], size=0.5)
         + geom_point(aes(fill="found"), size=1.5, color=OKABE_ITO[0], stroke=0.4, show_legend=False)
-        + facet_wrap("model", ncol=columns, labeller=in_lines(PAIR_PANEL))
+        + facet_wrap("model", ncol=panels.columns, labeller=in_lines(PANEL))
         + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
-        + scale_y_discrete(limits=list(short.values())[::-1])
+        + scale_y_discrete(limits=panels.labels)
         + labs(
             title=f"{words['title']}: {context.title}",
             subtitle=f"thick: {interval_note(points, context.level)}; thin: over these and all else that was sampled; "
-            f"filled: significant{omitted_text(order, shown, words['many'])}",
+            f"filled: significant{omitted_text(order, panels.shown, words['many'])}",
             x=words["x"],
             y=words["y"],
         )
-        + biasgrid_theme(
-            max(9, beside + 0.6 + PAIR_PANEL * columns), 1.5 + lines * (0.45 + DIFFERENCE_ROW * max(len(shown), 4))
-        )
+        + biasgrid_theme(max(9, panels.width), 1.5 + panels.lines * (0.45 + DIFFERENCE_ROW * max(len(panels.shown), 4)))
     )

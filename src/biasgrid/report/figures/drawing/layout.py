@@ -9,7 +9,7 @@ from typing import TypeVar
 import polars as pl
 
 MOST_FIGURE_ROWS = 80
-"""More rows than this cannot be read in one figure; what stands at both ends of an order is shown then."""
+"""More rows than this cannot be read in one figure; both ends of an order are shown then."""
 
 MOST_GROUPS = 30
 """More groups of a bias type than this are not readable; those at both ends of their order are shown then."""
@@ -49,7 +49,7 @@ def most_rows(lines: int) -> int:
 
 
 def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
-    """Says how many items `both_ends` has left out, as an addition to a subtitle; empty where it has none."""
+    """Returns how many items `both_ends` has left out, as an addition to a subtitle; empty if none."""
     return f"; {len(order) - len(shown)} {what} in the middle are left out" if len(shown) < len(order) else ""
 
 
@@ -59,7 +59,7 @@ def readable_groups(order: Mapping[str, list[str]], most: int = MOST_GROUPS) -> 
 
 
 def omitted_groups(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
-    """Says how many groups are not shown, as an addition to a subtitle; empty where all are."""
+    """Returns how many groups are not shown, as an addition to a subtitle; empty if all are."""
     cut = [bias_type for bias_type, groups in order.items() if len(shown[bias_type]) < len(groups)]
     count = sum(len(order[bias_type]) - len(shown[bias_type]) for bias_type in cut)
     where = cut[0] if len(cut) == 1 else f"{len(cut)} bias types"
@@ -71,7 +71,7 @@ def with_names(pairs: pl.DataFrame, between: str = ", ") -> pl.DataFrame:
 
     Args:
         pairs: with `bias_type`, `group` and `other`.
-        between: what stands between the two groups.
+        between: the text between the two groups.
     """
     name = pl.format("{}{}{}", "group", pl.lit(between), "other")
     several = pairs["bias_type"].n_unique() > 1

@@ -1,4 +1,4 @@
-"""How all figures look, and how they are saved."""
+"""How all figures look, dots that stay small in files, and how figures are saved."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import polars as pl
+from matplotlib.colors import to_rgba
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path as StrokePath
 from mizani.bounds import squish
 from plotnine import (
     element_blank,
@@ -18,6 +23,7 @@ from plotnine import (
     element_rect,
     element_text,
     geom_blank,
+    geom_point,
     ggplot,
     guide_colorbar,
     guide_legend,
@@ -79,6 +85,11 @@ LEGEND_LINE = 0.21
 
 LEGEND_COLOURS = 15
 """Steps of the colour bar: a bar of images or of a gradient would be misplaced or huge in an SVG."""
+
+DOT_DIAMETER = np.sqrt(np.pi)
+"""Of a point of size 1, as plotnine draws it."""
+DOT_LENGTH = 1e-4
+"""Length of a stroke, as a share of the axis: one without a length would not be drawn in a PNG."""
 
 
 def palette(count: int) -> list[str]:
@@ -148,6 +159,26 @@ def distance_scale(limit: float) -> scale_fill_gradient:
     )
 
 
+class geom_dots(geom_point):  # type: ignore[misc]  # noqa: N801 (as plotnine names its geoms)
+    """Disks, those of one look as one path of short strokes with round ends: of `geom_point` an SVG holds a path each.
+
+    Of the aesthetics colour, alpha and size count; a dot is as wide as a stroke of its size.
+    """
+
+    @staticmethod
+    def draw_group(data: Any, panel_params: Any, coord: Any, ax: Any, params: dict[str, Any]) -> None:
+        """Draws the dots of a panel."""
+        places, (low, high) = coord.transform(data, panel_params), panel_params.x.range
+        for (color, alpha, size), dots in places.groupby(["color", "alpha", "size"], sort=False, observed=True):
+            ends = np.repeat(dots[["x", "y"]].to_numpy(dtype=float), 2, axis=0)
+            ends[1::2, 0] += DOT_LENGTH * (high - low)
+            strokes = StrokePath(ends, np.tile([StrokePath.MOVETO, StrokePath.LINETO], len(dots)))
+            strokes.should_simplify = False
+            width, ink = size * DOT_DIAMETER, to_rgba(color, alpha)
+            look = {"fill": False, "edgecolor": ink, "linewidth": width, "capstyle": "round", "snap": False}
+            ax.add_artist(PathPatch(strokes, zorder=params["zorder"], **look))
+
+
 def biasgrid_theme(width: float, height: float) -> theme:
     """Returns the look of all figures.
 
@@ -184,7 +215,7 @@ def heat_map_theme(width: float, height: float) -> theme:
 
 
 def empty_figure(title: str, reason: str) -> ggplot:
-    """Returns a figure that says in words why there is nothing to draw."""
+    """Returns a figure whose text explains why there is nothing to draw."""
     return ggplot() + geom_blank() + labs(title=title, subtitle=reason) + biasgrid_theme(7.5, 1)
 
 

@@ -43,10 +43,10 @@ BUBBLE_MEASURES = {
     "inconsistency_differing": (CONTRADICTING, "answers to both differ", 1),
     "inconsistency_same": (CONTRADICTING, "the same answer to both", -1),
 }
-"""Of each measure what is told by it, of which answers, and whether it stands above or below the other one."""
+"""Of each measure its block, the answers it is about, and whether it is drawn above or below the other one."""
 BUBBLE_LOOKS = dict(zip((kind for _, kind, _ in BUBBLE_MEASURES.values()), OKABE_ITO, strict=False))
 BUBBLE_DODGE = 0.2
-"""By how much of a row each stands above or below its middle."""
+"""By how much of a row each is drawn above or below its middle."""
 NAME_WIDTH = 14
 """Characters after which a model's name goes on in the next line."""
 LARGEST_BUBBLE = 6
@@ -64,7 +64,7 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind` where there is a value.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, without null values.
     """
     tables = [
         select_rows(measures, measure, ["bias_type", "group"], certain=True)
@@ -80,7 +80,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, rows = f"Answers to statements: {context.title}", class_rows(measures)
     if rows.is_empty():

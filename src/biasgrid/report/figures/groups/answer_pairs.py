@@ -31,9 +31,9 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `group`, `other`, `value` (how alike answers are), `excess` (what is beyond the noise), `null_mean` (the
-        sum of both, which is the noise floor of the prompts that are compared), `low` and `high` (the noise floor less the ends of
-        the interval of the excess), `clusters` and `found` (significant).
+        `model`, `group`, `other`, `value` (how alike answers are), `corrected` (corrected for noise), `null_mean` (the
+        sum of both, which is the noise floor of the prompts that are compared), `low` and `high` (the noise floor less
+        the ends of the interval of the corrected value), `clusters` and `found` (significant).
     """
     similarity = main_similarity(by_vectors=main_similarity(by_vectors=True) in measures["options"])
     own = measures.filter(options=similarity)
@@ -59,7 +59,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, rows = f"Answers for two groups: {context.title}", answer_pair_rows(measures)
     if rows.is_empty():

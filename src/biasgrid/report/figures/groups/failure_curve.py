@@ -109,7 +109,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models, and the configured threshold, which is marked.
+        context: the facts of dataset and models, and the configured threshold, which is marked.
 
     Raises:
         ValueError: the dataset has no threshold.

@@ -17,9 +17,9 @@ from biasgrid.tables.files import means_by
 CAPTION = (
     "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
     "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
-    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, mean "
-    "over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their means over "
-    "models."
+    "the grey stroke is the noise floor, how far apart groups would be if their terms were dealt to them at random, "
+    "mean over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their "
+    "means over models."
 )
 
 
@@ -30,7 +30,7 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells, with certainty.
 
     Returns:
-        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean`, that of the bias type.
+        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean` (of the bias type).
     """
     options = pairwise_options(measures)
     pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, certain=True)
@@ -51,7 +51,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells, with certainty.
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
     if pairs.is_empty():

@@ -72,7 +72,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, scores = f"Scores of groups: {context.title}", main_scores_of_groups(measures)
     if scores.is_empty():

@@ -69,7 +69,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what the figure says of dataset and models.
+        context: the facts of dataset and models.
     """
     heading, distances = f"Templates that set groups apart: {context.title}", template_distances(measures)
     if distances["value"].drop_nulls().is_empty():
@@ -77,7 +77,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names, bias_types = context.names(distances), values_in_order(measures.drop_nulls("bias_type"), "bias_type")
     order = values_in_order(distances, "template")
     labels = list(names.values())
-    # A panel is as wide as its columns, but no narrower than what stands above it.
+    # A panel is as wide as its columns, but no narrower than its title.
     panel = max(CELL_SIDE * len(labels), 0.1 * max(map(len, bias_types)))
     columns = columns_of(len(bias_types), max(1, int(WIDEST_FIGURE / panel)))
     lines = -(-len(bias_types) // columns)
@@ -99,8 +99,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + guides(fill=colour_bar())
         + labs(
             title=heading,
-            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; the template "
-            "with the largest mean is at the top" + omitted_text(order, shown, "templates"),
+            subtitle=f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} within a case; "
+            "the template with the largest mean is at the top" + omitted_text(order, shown, "templates"),
             x="model",
             y="template, with its number",
             fill="distance",

@@ -1,4 +1,4 @@
-"""Texts, legends and colours that can be read and distinguishable."""
+"""Texts, legends and colours that can be read and distinguished."""
 
 import pytest
 

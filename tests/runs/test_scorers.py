@@ -16,7 +16,8 @@ from small_probes import CHESS
 from small_tables import predictions_of, whole, write_instances
 from transformers import AutoTokenizer
 
-from biasgrid.cli.tables import plan_table, status_table
+from biasgrid.cli.commands.plan import plan_table
+from biasgrid.cli.commands.status import status_table
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.scorers import texts_of_cell
 from biasgrid.jobs.progress import Beat

@@ -1,4 +1,8 @@
-"""The page's modules and style, put into one file: modules cannot be imported where a page is opened as a file."""
+"""The page's JavaScript modules and style sheet as one script and one style: a page that is a file cannot import.
+
+The digest of the report's code counts the files in `assets/` because `report.page` imports this module by its package
+(see `biasgrid.jobs.code_digest`).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from graphlib import TopologicalSorter
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-FOLDER = Path(__file__).parent
+ASSETS = Path(__file__).parent / "assets"
 ENTRY_SCRIPT = "app"
 """The module that starts the page, after all others."""
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)\.js";$', re.MULTILINE)
@@ -20,7 +24,9 @@ RENAMED = re.compile(r"(\w+) as (\w+)")
 @cache
 def page_script() -> str:
     """Returns all modules as one script: each is a function that returns what it exports, in the order of imports."""
-    texts = {script_name(path): path.read_text("utf-8") for path in sorted(FOLDER.rglob("*.js"))}
+    files = sorted(ASSETS.rglob("*.js"))
+    # A module is called like its file, such as `dom` or `families/statement`.
+    texts = {file.relative_to(ASSETS).with_suffix("").as_posix(): file.read_text("utf-8") for file in files}
     needed = {name: {import_path(name, each[1]) for each in IMPORT.findall(text)} for name, text in texts.items()}
     needed[ENTRY_SCRIPT] |= texts.keys() - {ENTRY_SCRIPT}
     return "\n".join(
@@ -29,7 +35,7 @@ def page_script() -> str:
 
 
 def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
-    """Returns modules such that each stands behind those that it imports; always in the same order."""
+    """Returns the modules in an order in which each comes after those that it imports; always the same order."""
     sorter = TopologicalSorter(needed)
     sorter.prepare()
     order: list[str] = []
@@ -38,11 +44,6 @@ def modules_in_order(needed: dict[str, set[str]]) -> list[str]:
         order += ready
         sorter.done(*ready)
     return order
-
-
-def script_name(path: Path) -> str:
-    """Returns the name of a module's file, such as `dom` or `families/statement`."""
-    return path.relative_to(FOLDER).with_suffix("").as_posix()
 
 
 def import_path(module: str, path: str) -> str:
@@ -67,7 +68,7 @@ def import_statement(module: str, found: re.Match[str]) -> str:
 @cache
 def page_style() -> str:
     """Returns the style sheet."""
-    return (FOLDER / "style.css").read_text("utf-8")
+    return (ASSETS / "style.css").read_text("utf-8")
 
 
 def content_security_policy() -> str:

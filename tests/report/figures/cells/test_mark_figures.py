@@ -81,9 +81,10 @@ def test_a_section_of_two_marks_is_judged_by_its_mode(measures: pl.DataFrame, or
 
 def test_strips_name_what_marks_warn_of() -> None:
     assert (
-        mark_strips.title_of("stereotype_rate", [Mark("A", 0, 1, "stereotyping")]) == "stereotype rate (stereotyping)"
+        mark_strips.strip_title("stereotype_rate", [Mark("A", 0, 1, "stereotyping")])
+        == "stereotype rate (stereotyping)"
     )
-    assert mark_strips.title_of("gap", MARKS) == "gap"
+    assert mark_strips.strip_title("gap", MARKS) == "gap"
 
 
 def test_bands_stand_where_the_marks_are() -> None:

@@ -13,7 +13,7 @@ import typer
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
 from biasgrid.base.text import read_text
-from biasgrid.formats.packages import opened_package, version_line, version_of
+from biasgrid.formats.packages import open_package_folder, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
 LANGFAIR_EXPECTED = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder where its folder langfair is"
@@ -58,7 +58,7 @@ def import_package(package: Path, folder: Path) -> list[str]:
     Raises:
         InputError: it is no such package, or its lists are not made as those of the versions that are known.
     """
-    with opened_package(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
+    with open_package_folder(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
         version = version_of(source, "langfair")
     folder.mkdir(parents=True, exist_ok=True)
@@ -165,4 +165,5 @@ def import_words(
     out: Annotated[Path, typer.Option(help="folder for the files of words, within `word_lists` of a config")],
 ) -> list[str]:
     """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
+
     return import_package(package, out)

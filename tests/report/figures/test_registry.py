@@ -16,7 +16,7 @@ from biasgrid.families.statement.family import STATEMENT_FIGURES as FIGURES_OF_S
 from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_FIGURES
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.groups.section import GROUP_FIGURES
-from biasgrid.report.captions import captions, captions_file
+from biasgrid.report.figures.registry import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
 
 FIGURES = (

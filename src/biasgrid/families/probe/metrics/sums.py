@@ -1,4 +1,4 @@
-"""Means of parts of the observations, as sums over items."""
+"""Means of parts of the observations, and lines through them, as sums over items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import GROUP_KEY, Metric, OfCategories, OfObservations, WordShare
+from biasgrid.families.probe.files.metrics import GROUP_KEY, CategoryScores, Metric, ObservationMetric, WordShare
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class MeanOfPart:
 
 def needed_keys(metrics: Iterable[Metric]) -> list[str]:
     """Returns the keys of prompts on which some metrics hang."""
-    some = [metric for metric in metrics if isinstance(metric, OfObservations)]
+    some = [metric for metric in metrics if isinstance(metric, ObservationMetric)]
     named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
     return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
 
 
-def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Adds for each of some keys the column `of_key` with what the prompts have there, as text.
 
     Args:
@@ -43,26 +43,26 @@ def with_keys(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     told = rows.select(pl.col("keys").unique())
     read = [json.loads(each) for each in told["keys"]]
     texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
-    columns = [pl.Series(name_of_key(key), values, dtype=pl.String) for key, values in texts.items()]
+    columns = [pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()]
     return rows.join(told.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
 
 
-def name_of_key(key: str) -> str:
+def key_column_name(key: str) -> str:
     """Names the column of a key."""
     return key if key == GROUP_KEY else f"key {key}"
 
 
-def of_key(key: str) -> pl.Expr:
-    """Returns what prompts have in a key; see `with_keys`."""
-    return pl.col(name_of_key(key))
+def key_column(key: str) -> pl.Expr:
+    """Returns what prompts have in a key; see `with_key_columns`."""
+    return pl.col(key_column_name(key))
 
 
-def only(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
-    """Returns the rows whose prompts have some values in their keys; see `with_keys`."""
-    return rows.filter(*(of_key(key) == value for key, value in where.items()))
+def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+    """Returns the rows whose prompts have some values in their keys; see `with_key_columns`."""
+    return rows.filter(*(key_column(key) == value for key, value in where.items()))
 
 
-def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
+def mean_of_part(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.Expr | None = None) -> MeanOfPart:
     """Returns the mean that a metric takes of some observations.
 
     Args:
@@ -72,7 +72,7 @@ def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.E
         chosen: which observations; all without it.
     """
     rows = observations if chosen is None else observations.filter(chosen)
-    told, hit, weight = part_of_metric(metric)
+    told, hit, weight = averaging_terms(metric)
     sums = rows.filter(told).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
     table = np.zeros((items, 2))
     table[sums["place"].to_numpy()] = sums.select("hit", "weight").to_numpy()
@@ -83,10 +83,10 @@ def part_of(observations: pl.DataFrame, items: int, metric: Metric, chosen: pl.E
     return MeanOfPart(table, int(sums["count"].sum()))
 
 
-def part_of_metric(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+def averaging_terms(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     """Returns of which observations a metric takes the mean, of what, and with what weights."""
     label, expected, value = pl.col("label"), pl.col("expected"), pl.col("value")
-    if isinstance(metric, OfCategories):
+    if isinstance(metric, CategoryScores):
         return label.is_not_null(), label.replace_strict(metric.scores, default=0.0, return_dtype=pl.Float64), value
     if metric.base == "mean":
         return value.is_not_null(), value, value.is_not_null().cast(pl.Float64)
@@ -149,13 +149,13 @@ def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> Flo
         Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
     """
     values = means_of_parts(sums)
-    number = mean_of_known(values[..., :high])
+    number = mean_without_nan(values[..., :high])
     if values.shape[-1] > high:
-        number = number - mean_of_known(values[..., high:])
+        number = number - mean_without_nan(values[..., high:])
     return times * number + plus
 
 
-def mean_of_known(values: FloatArray) -> FloatArray:
+def mean_without_nan(values: FloatArray) -> FloatArray:
     """Returns the means of the last axis without what is NaN, NaN where all is."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -166,3 +166,67 @@ def mean_of_known(values: FloatArray) -> FloatArray:
 def stack_sums(parts: Sequence[MeanOfPart]) -> FloatArray:
     """Returns the sums of parts, shape (items, 2 * parts)."""
     return np.concatenate([part.sums for part in parts], axis=1)
+
+
+LEAST_SPREAD = 1e-12
+"""Below this a sum of squares is that of equal numbers."""
+
+
+def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Returns what lines are made of.
+
+    Args:
+        x: shape (items,), the covariate.
+        y: shape (items,), the rate.
+        weight: shape (items,), 0 where there is no rate.
+
+    Returns:
+        Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
+    """
+    columns = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1) * weight[:, None]
+    found: FloatArray = np.where(weight[:, None] > 0, columns, 0)
+    return found
+
+
+def pearson(sums: FloatArray) -> FloatArray:
+    """Returns Pearson's correlation.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+
+    Returns:
+        Shape (...), NaN where one of both does not vary.
+    """
+    n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (xx - x * x / n) * (yy - y * y / n)
+        found: FloatArray = np.where(spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan)
+    return found
+
+
+def slope(sums: FloatArray, bounded: bool) -> FloatArray:
+    """Returns the slope of the line of least squares.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+        bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
+
+    Returns:
+        Shape (...), NaN where the covariate does not vary.
+    """
+    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        varies = xx - x * x / n > LEAST_SPREAD
+        free = (xy - x * y / n) / (xx - x * x / n)
+        start = (y - free * x) / n
+        found: FloatArray = np.where(varies, free, np.nan)
+        if not bounded:
+            return found
+        inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
+        edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
+        edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
+        errors = np.stack([b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges])
+        # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
+        best = np.take_along_axis(np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0)[0]
+    bound: FloatArray = np.where(inside | ~varies, found, best)
+    return bound

@@ -1,0 +1,42 @@
+"""The command that compares a run's files with its manifest."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from biasgrid.cli.options import AsJson, ResultsFolder
+from biasgrid.cli.output import print_text, report_errors
+
+
+def audit(
+    results: ResultsFolder,
+    as_json: AsJson = False,
+) -> None:
+    """Compares a run's files with its manifest: which are damaged, missing or foreign.
+
+    Ends with exit code 1 where any is damaged or missing, or where the last run failed: then it tells why, and what
+    that run has not made.
+    """
+    from biasgrid.runs.audit import audit_results
+    from biasgrid.runs.counts import json_data
+
+    with report_errors():
+        found = audit_results(results)
+    if as_json:
+        lists = {name: [one._asdict() for one in getattr(found, name)] for name in ("findings", "stores")}
+        lists |= {"failures": json_data(found.failures)}
+        print_text(json.dumps(found._asdict() | lists, indent=2))
+    else:
+        for finding in found.findings:
+            print_text(f"{finding.state:8} {results / finding.file}")
+        print_text(f"{found.files} files compared, {len(found.findings)} not as they were.")
+        for store in found.stores:
+            print_text(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
+        for failure in found.failures:
+            print_text(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
+        if found.command:
+            print_text(f"To make them again:\n  {found.command}")
+    if found.command:
+        raise typer.Exit(1)

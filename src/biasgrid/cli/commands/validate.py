@@ -1,0 +1,30 @@
+"""The command that checks a config and its files."""
+
+from __future__ import annotations
+
+from biasgrid.base.faults import first_few
+from biasgrid.cli.options import ConfigPath, WordListsFolder, load_checked_config
+from biasgrid.cli.output import console, print_text, report_errors
+
+
+def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
+    """Checks a config, its word lists and other files; asks no model.
+
+    The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
+    """
+    from biasgrid.config import load_word_lists
+    from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
+
+    with report_errors():
+        parsed = load_checked_config(config, word_lists)
+        lists = load_word_lists(parsed)
+        large = check_inputs(parsed)
+        warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
+    cells = len(list(parsed.cells()))
+    console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    if parsed.plugins:
+        console.print(f"The code of {first_few(parsed.plugins)} was run.")
+    for warning in warnings:
+        print_text(warning)
+    for file in large:
+        print_text(f"{file}: larger than {LARGEST_INPUT // 2**20} MiB; its job will tell whether it has faults")

@@ -1,0 +1,27 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from biasgrid.config import Config
+
+ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
+WordListsFolder = Annotated[str | None, typer.Option(help="folder of word lists, in place of the config's")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/demo")]
+
+
+def load_checked_config(path: Path, word_lists: str | None) -> Config:
+    """Reads a config, with another folder of word lists where one is given.
+
+    Raises:
+        InputError: with every fault in it.
+    """
+    from biasgrid.config import load_config
+
+    return load_config(path, {} if word_lists is None else {"word_lists": word_lists})

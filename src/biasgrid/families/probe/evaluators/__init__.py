@@ -1,1 +1,0 @@
-"""What stands in answers to a probe: evaluators, found by their names."""

@@ -1,0 +1,309 @@
+"""How similar two texts are, or the lists in them: ROUGE, BLEU, the cosine of vectors, Jaccard, SERP and PRAG.
+
+Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as recommendations, are
+those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for equal lists, so that 1 means the same. K is
+the length of the longer list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import combinations
+from math import exp, fsum, log
+
+import numpy as np
+import polars as pl
+from rapidfuzz.distance import LCSseq
+
+from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.families.rewriting.formulas.tokens import stems, tokenize_words
+
+LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
+AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
+"""What stands between a name and what is said of it."""
+LIST_MARKS = re.compile(r"[^\w\s]|_")
+
+
+def listed_names(answer: str) -> list[str]:
+    """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a dot.
+
+    Of a line what stands before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
+    that are there twice the first.
+    """
+    entries = (LIST_ENTRY.match(line) for line in answer.splitlines())
+    named = (AFTER_NAME.split(entry[1], maxsplit=1)[0] for entry in entries if entry)
+    plain = (" ".join(LIST_MARKS.sub(" ", name).lower().split()) for name in named)
+    return list(dict.fromkeys(name for name in plain if name))
+
+
+def jaccard(one: Sequence[str], other: Sequence[str]) -> float | None:
+    """Returns how many of the names of two lists are in both, as a share; None where both are empty."""
+    named = {*one, *other}
+    return len({*one} & {*other}) / len(named) if named else None
+
+
+def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
+    """Returns SERP: names of the first list that are in the second, weighted by their ranks there; None of empty lists.
+
+    Sum over shared names of (K - rank + 1), rank from 1 in the first list, by K (K + 1) / 2.
+    """
+    longer = max(len(one), len(other))
+    if not longer:
+        return None
+    shared = {*other}
+    return sum(longer - place for place, name in enumerate(one) if name in shared) / (longer * (longer + 1) / 2)
+
+
+def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
+    """Returns PRAG: pairs of names of the first list that stand in the same order in the second; None of empty lists.
+
+    Number of pairs of which the first name is in the second list, and the other behind it there or missing, by
+    K (K - 1) / 2. With one name each 1 where these are the same, else 0.
+    """
+    longer = max(len(one), len(other))
+    if longer < 2:
+        return float(list(one) == list(other)) if longer else None
+    rank = {name: place for place, name in enumerate(other)}
+    kept = sum(first in rank and rank[first] < rank.get(second, longer) for first, second in combinations(one, 2))
+    return kept / (longer * (longer - 1) / 2)
+
+
+def spread_of_similarities(similarities: Sequence[float]) -> tuple[float, float] | None:
+    """Returns SNSR and SNSV: largest less smallest similarity to the neutral list, and its standard deviation.
+
+    Args:
+        similarities: of each group the mean over prompts.
+
+    Returns:
+        None where there are fewer than two groups.
+    """
+    if len(similarities) < 2:
+        return None
+    mean = sum(similarities) / len(similarities)
+    variance = sum((value - mean) ** 2 for value in similarities) / len(similarities)
+    return max(similarities) - min(similarities), variance**0.5
+
+
+def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]) -> FloatArray:
+    """Returns a number of each pair.
+
+    Args:
+        pairs: shape (pairs, 2), places of texts.
+        compare: the number of two places.
+
+    Returns:
+        Shape (pairs,).
+    """
+    distinct, place = np.unique(pairs, axis=0, return_inverse=True)
+    values = [compare(one, other) for one, other in distinct.tolist()]
+    return np.array(values, dtype=np.float64)[place.reshape(-1)]
+
+
+def compare_lists(
+    like: Callable[[Sequence[str], Sequence[str]], float | None], texts: Sequence[str], pairs: IntArray
+) -> FloatArray:
+    """Returns how similar the lists in two texts are, shape (pairs,), NaN where one of them has none.
+
+    Args:
+        like: a similarity of lists.
+        texts: distinct texts.
+        pairs: shape (pairs, 2), places of texts.
+    """
+    lists = [listed_names(text) for text in texts]
+
+    def of_pair(one: int, other: int) -> float:
+        value = like(lists[one], lists[other]) if lists[one] and lists[other] else None
+        return np.nan if value is None else value
+
+    return compare_distinct_pairs(pairs, of_pair)
+
+
+jaccards, serps, prags = (partial(compare_lists, like) for like in (jaccard, serp, prag))
+
+
+Stems = Sequence[str]
+
+
+def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
+    """Returns the F-measure of the longest common subsequence of stems; 0 where a text has none.
+
+    Args:
+        texts: distinct texts.
+        pairs: shape (pairs, 2), places in them.
+
+    Returns:
+        Shape (pairs,).
+    """
+    split = [stems(text) for text in texts]
+
+    def compare(one: int, other: int) -> float:
+        return f_measure(LCSseq.similarity(split[one], split[other]), len(split[one]), len(split[other]))
+
+    return compare_distinct_pairs(pairs, compare)
+
+
+def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
+    """Returns the same of texts whose lines are compared each with each, so that their order does not matter.
+
+    Args:
+        texts: distinct texts.
+        pairs: shape (pairs, 2), places in them; the first one is the reference.
+
+    Returns:
+        Shape (pairs,).
+    """
+    lines = [[stems(line) for line in text.split("\n") if line] for text in texts]
+    return compare_distinct_pairs(pairs, lambda one, other: f_measure_of_lines(lines[one], lines[other]))
+
+
+def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
+    """Returns the F-measure of lines: what a line of the reference shares with any line of the candidate counts.
+
+    A stem counts no more often than it stands in either text.
+    """
+    left_one, left_other = (Counter(stem for line in text for stem in line) for text in (reference, candidate))
+    sizes, hits = (left_one.total(), left_other.total()), 0
+    for line in reference:
+        shared = sorted({place for other in candidate for place in longest_common_subsequence(line, other)})
+        for stem in (line[place] for place in shared):
+            if left_one[stem] > 0 and left_other[stem] > 0:
+                hits += 1
+                left_one[stem] -= 1
+                left_other[stem] -= 1
+    return f_measure(hits, *sizes)
+
+
+def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
+    """Returns the places in the first text of its longest common subsequence with another, the last ones first.
+
+    Of several as long that one is taken which rouge-score finds: read from the end, where both go on equally well the
+    first text goes back. Rows of the table of lengths are numbers whose bits are 0 where a length grows (Hyyrö, AWOCA
+    2004), so that a row takes a few operations.
+    """
+    size = len(other)
+    places: dict[str, int] = {}
+    for place, stem in enumerate(other):
+        places[stem] = places.get(stem, 0) | 1 << place
+    whole = (1 << size) - 1
+    rows = [whole]
+    for stem in one:
+        row = rows[-1]
+        matched = row & places.get(stem, 0)
+        rows.append(((row + matched) | (row - matched)) & whole)
+    found, i, j = [], len(one), size
+    while i > 0 and j > 0:
+        if one[i - 1] == other[j - 1]:
+            i, j = i - 1, j - 1
+            found.append(i)
+        elif subsequence_length(rows[i], j - 1) > subsequence_length(rows[i - 1], j):
+            j -= 1
+        else:
+            i -= 1
+    return found
+
+
+def subsequence_length(row: int, size: int) -> int:
+    """Returns the length that a row of the table has behind so many stems."""
+    return size - (row & ((1 << size) - 1)).bit_count()
+
+
+def f_measure(hits: int, one: int, other: int) -> float:
+    """Returns the harmonic mean of the shares of two texts that hits are, 0 where there are none."""
+    if not hits:
+        return 0.0
+    precision, recall = hits / other, hits / one
+    return 2 * precision * recall / (precision + recall)
+
+
+LONGEST_NGRAM = 4
+"""Words of the longest n-grams."""
+SMOOTHING = 0.1
+"""Stands for no n-gram in common (Chen and Cherry, WMT 2014, method 1)."""
+NGRAMS_KEPT = 1024
+"""How many texts are kept with their n-grams, which take a hundred times the memory of their words."""
+NGrams = Sequence[frozenset[tuple[object, ...]]]
+
+
+def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
+    """Returns the smaller one of the BLEU of each text of a pair against the other.
+
+    Args:
+        texts: distinct texts.
+        pairs: shape (pairs, 2), places in them.
+
+    Returns:
+        Shape (pairs,).
+    """
+    split = [tokenize_words(text.lower()) for text in texts]
+
+    @lru_cache(maxsize=NGRAMS_KEPT)
+    def grams_of(place: int) -> NGrams:
+        return [frozenset(number_ngrams(split[place], size)) for size in range(1, LONGEST_NGRAM + 1)]
+
+    def compare(one: int, other: int) -> float:
+        # What two texts share is the same in both directions.
+        shared = [len(mine & theirs) for mine, theirs in zip(grams_of(one), grams_of(other), strict=True)]
+        sizes = len(split[one]), len(split[other])
+        return min(bleu_of_pair(shared, *sizes), bleu_of_pair(shared, *sizes[::-1]))
+
+    return compare_distinct_pairs(pairs, compare)
+
+
+def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
+    """Yields the n-grams of a text with how often each stood before, so that sets share clipped counts."""
+    seen: dict[tuple[str, ...], int] = {}
+    for gram in zip(*(split[start:] for start in range(size)), strict=False):
+        count = seen.get(gram, 0)
+        seen[gram] = count + 1
+        yield (*gram, count)
+
+
+def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> float:
+    """Returns the BLEU of a hypothesis.
+
+    Args:
+        shared: how many n-grams it shares with the reference, for each length.
+        hypothesis: how many words it has.
+        reference: how many the reference has.
+    """
+    if not shared[0]:
+        return 0.0
+    logs = [
+        log((hits or SMOOTHING) / max(1, hypothesis - size + 1)) / LONGEST_NGRAM
+        for size, hits in enumerate(shared, start=1)
+    ]
+    brevity = 1.0 if hypothesis > reference else exp(1 - reference / hypothesis)
+    return brevity * exp(fsum(logs))
+
+
+PAIRS_AT_ONCE = 2**14
+"""How many pairs of vectors are multiplied together."""
+Similarity = Callable[[Sequence[str], IntArray], FloatArray]
+"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how similar they are, shape (pairs,)."""
+
+
+def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
+    """Returns what compares texts by the cosine of their vectors, from -1 to 1.
+
+    Args:
+        vectors: `text` and `vector`, of length 1.
+    """
+    place = {text: number for number, text in enumerate(vectors["text"])}
+    matrix = vectors["vector"].list.to_array(len(vectors["vector"][0])).to_numpy() if len(vectors) else np.zeros((0, 1))
+
+    def compare(texts: Sequence[str], pairs: IntArray) -> FloatArray:
+        rows = np.array([place[text] for text in texts], dtype=np.int64)[pairs]
+        parts = (rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE))
+        found = [np.einsum("ij,ij->i", matrix[part[:, 0]], matrix[part[:, 1]], dtype=np.float64) for part in parts]
+        return np.concatenate([np.zeros(0), *found])
+
+    return compare
+
+
+SIMILARITIES: Mapping[str, Similarity] = {"rouge-l": rouge_l, "rouge-lsum": rouge_lsum, "bleu": bleu}
+"""By name; 1 where the texts are the same, 0 where they have nothing in common."""
+LIST_SIMILARITIES: Mapping[str, Similarity] = {"jaccard": jaccards, "serp": serps, "prag": prags}
+"""Those of the lists in texts, NaN where there are none."""

@@ -1,0 +1,145 @@
+"""What is checked before a run: the folder of results and its config, words of models, tables of an earlier version."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from small_grid import read_grid, write_grid
+
+from biasgrid.base.faults import UserError
+from biasgrid.config import load_word_lists
+from biasgrid.runs.checks import CONFIGS_NOTE, out_of_vocabulary_words, remember_configs, upgrade_notice, warnings_of
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two configs, and results that are made with the first of them."""
+    folder = tmp_path / "project"
+    (folder / "results").mkdir(parents=True)
+    for name in ("first.yaml", "second.yaml"):
+        (folder / name).write_text("title: x\n")
+    monkeypatch.chdir(folder)
+    remember_configs("results", ["first.yaml"])
+    return folder
+
+
+def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path) -> None:
+    told = (
+        "results: made with first.yaml, but this run is of second.yaml, and would overwrite those outputs; set "
+        "`results` in second.yaml to another folder, or remove results/.made_with.json to go on in this one"
+    )
+    with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
+        remember_configs("results", ["second.yaml"])
+    with pytest.raises(UserError, match=re.escape("made with first.yaml, but this run is of first.yaml and second")):
+        remember_configs("results", ["first.yaml", "second.yaml"])
+    (project / "results" / CONFIGS_NOTE).unlink()
+    remember_configs("results", ["second.yaml"])
+    with pytest.raises(UserError, match=re.escape("made with second.yaml")):
+        remember_configs("results", ["first.yaml"])
+
+
+def test_the_same_file_is_the_same_by_whatever_path(project: Path) -> None:
+    (project / "elsewhere").symlink_to(project)
+    before = (project / "results" / CONFIGS_NOTE).read_bytes()
+    for path in ("./first.yaml", str(project / "first.yaml"), "elsewhere/first.yaml"):
+        remember_configs("results", [path])
+        remember_configs(project / "results", [path])
+    (project / "first.yaml").write_text("title: edited\n")
+    remember_configs("results", ["first.yaml"])
+    assert (project / "results" / CONFIGS_NOTE).read_bytes() == before
+
+
+def test_a_project_that_has_moved_knows_its_config(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = project.rename(project.with_name("moved"))
+    monkeypatch.chdir(moved)
+    remember_configs("results", ["first.yaml"])
+    with pytest.raises(UserError, match=r"made with first\.yaml, but"):
+        remember_configs("results", ["second.yaml"])
+
+
+def test_results_behind_a_link_know_their_config(project: Path) -> None:
+    disk = project.with_name("disk")
+    (project / "results").rename(disk)
+    (project / "results").symlink_to(disk)
+    remember_configs("results", ["first.yaml"])
+    # What lies beside the disk is not what lies beside the link.
+    disk.with_name("first.yaml").write_text("title: another\n")
+    remember_configs("results", ["first.yaml"])
+
+
+def test_a_name_that_is_not_utf_8_is_remembered(project: Path) -> None:
+    odd = os.fsdecode(b"\xff.yaml")
+    remember_configs("other", [odd])
+    remember_configs("other", [odd])
+
+
+@pytest.mark.parametrize("content", [b"", b"["])
+def test_a_damaged_note_is_named(project: Path, content: bytes) -> None:
+    (project / "results" / CONFIGS_NOTE).write_bytes(content)
+    with pytest.raises(
+        UserError, match=r"results/.made_with.json: not a list of config files .*; remove it and run again"
+    ):
+        remember_configs("results", ["first.yaml"])
+
+
+Checkpoints = Callable[[str, str], Path]
+
+
+def warnings(path: Path) -> list[str]:
+    config = read_grid(path)
+    return list(warnings_of(out_of_vocabulary_words(config, load_word_lists(config))))
+
+
+@pytest.mark.parametrize(("architecture", "is_known"), [("bert", False), ("roberta", True)])
+def test_words_for_which_the_tokenizer_has_no_token_are_named(
+    tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str, is_known: bool
+) -> None:
+    config = write_grid(tmp_path, checkpoint=str(tiny_checkpoint(architecture, "question-answering")))
+    assert warnings(config) == []
+
+    subjects = tmp_path / "word_lists" / "subjects.txt"
+    subjects.write_text(subjects.read_text().replace("Ann", "Ann\N{SNOWMAN}"))
+    found = warnings(config)
+    assert (found == []) == is_known
+    if not is_known:
+        assert "have text that the tokenizer does not know" in found[0]
+        assert "\N{SNOWMAN}" in found[0]
+
+
+def test_without_a_tokenizer_at_hand_nothing_is_said(tmp_path: Path) -> None:
+    assert warnings(write_grid(tmp_path)) == []
+
+
+def write(folder: Path, name: str, **columns: list[float]) -> None:
+    path = folder / f"{name}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(columns).write_parquet(path)
+
+
+def test_tables_with_old_names_are_named_with_the_new_ones(tmp_path: Path) -> None:
+    write(tmp_path, "measures/gender/one", subject_cluster=[1.0], value=[1.0])
+    write(tmp_path, "predictions/gender/one/1-of-1", instance=[1.0])
+    write(tmp_path, "frames/gender/one", frame=[1.0])
+    notice = upgrade_notice(tmp_path)
+    assert notice is not None
+    assert "(frame is cluster, subject_cluster is subject_group): made again are measures;" in notice
+    assert "answers of servers, downloaded weights and trained models are kept" in notice
+    assert "yours to remove: frames/ (now template_clusters/)" in notice
+
+
+def test_results_of_this_version_and_answers_kept_give_no_notice(tmp_path: Path) -> None:
+    write(tmp_path, "measures/gender/one", subject_group=[1.0], value=[1.0])
+    write(tmp_path, ".answers/gender/one/d/e", pieces=[1.0])
+    assert upgrade_notice(tmp_path) is None
+    assert upgrade_notice(tmp_path / "new") is None
+
+
+def test_a_table_that_cannot_be_read_is_left_to_those_who_read_it(tmp_path: Path) -> None:
+    write(tmp_path, "measures/gender/one", subject_group=[1.0])
+    (tmp_path / "measures/gender/one.parquet").write_bytes(b"PAR1")
+    assert upgrade_notice(tmp_path) is None
