@@ -40,14 +40,14 @@ from biasgrid.families.underspecified.declared import FLAGS, MEASURES
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.groups.tables import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
-from biasgrid.tables.metric import Declared
+from biasgrid.tables.metric import MetricDefinitions
 
 folder, random = Path(sys.argv[1]), np.random.default_rng(1)
 instances, predictions = folder / "instances.parquet", folder / "predictions.parquet"
 
 def cell():
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
-    declared = Declared.of({**MEASURES, **FLAGS})
+    declared = MetricDefinitions.of({**MEASURES, **FLAGS})
     family = "biasgrid.families.underspecified"
     return lambda: measure_cell(family, instances, [predictions], "span", options, declared, "random", "gender")
 

@@ -48,8 +48,8 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[
 
 KILLED = """
 import os, signal, sys
-from biasgrid.base.files import whole
-with whole(sys.argv[1]) as partial:
+from biasgrid.base.files import whole_file
+with whole_file(sys.argv[1]) as partial:
     partial.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -68,13 +68,13 @@ TOO_LARGE = """
 import resource, signal, sys
 import polars as pl
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import whole
+from biasgrid.base.files import whole_file
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 rows = pl.DataFrame({"number": pl.int_range(100_000, eager=True)})
 write = {"parquet": rows.write_parquet, "csv": rows.write_csv, "txt": lambda path: path.write_text("long" * 10_000)}
 try:
-    with whole(sys.argv[1]) as partial:
+    with whole_file(sys.argv[1]) as partial:
         write[sys.argv[1].rpartition(".")[2]](partial)
 except UserError as error:
     print(error)

@@ -16,7 +16,7 @@ from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
-from biasgrid.tables.answers import schema_of
+from biasgrid.tables.schema import answer_schema
 
 dataset, times = sys.argv[1], int(sys.argv[2])
 content = read_config("config/demo.yaml")
@@ -41,9 +41,9 @@ if question.answer == "choice":
     said = {"probabilities": list(scores / scores.sum(axis=1, keepdims=True))}
 else:
     said = {"starts": list(scores), "ends": list(scores[:, ::-1]), "answer": ["someone"] * len(scores)}
-types = {name: column.dtype.type for name, column in schema_of(question.answer).columns.items() if name in said}
+types = {name: column.dtype.type for name, column in answer_schema(question.answer).columns.items() if name in said}
 predictions = instances.select("instance", "key").hstack(pl.DataFrame(said, schema_overrides=types))
-missing = [name for name in schema_of(question.answer).columns if name not in predictions.columns]
+missing = [name for name in answer_schema(question.answer).columns if name not in predictions.columns]
 predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
 strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels)
 

@@ -17,7 +17,7 @@ from biasgrid.base.faults import Fault, InputError
 
 VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 STARS = "***"
-SHORTEST_SECRET = 6
+FEWEST_CHARACTERS = 6
 """The fewest characters of a secret: shorter ones, such as `EMPTY` for a server of one's own, are plain words."""
 BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=%")
 ESCAPES = {'"': r'\\"|&quot;', "\\": r"\\\\", "/": r"\\/", " ": r"\+", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -193,7 +193,7 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
         text: an answer or an error.
         secrets: keys and passwords; those shorter than `SHORTEST` are left.
     """
-    for secret in sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True):
+    for secret in sorted({secret for secret in secrets if len(secret) >= FEWEST_CHARACTERS}, key=len, reverse=True):
         plain, encoded = patterns_of(secret)
         text = "".join(with_stars(plain.sub(STARS, text), encoded))
     return text

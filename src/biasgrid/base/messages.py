@@ -33,10 +33,10 @@ EXPECTED_BY_ERROR = {
 """What is allowed where pydantic finds an error of a type."""
 
 Place = tuple[int | str, ...]
-Content = TypeVar("Content", bound=BaseModel)
+FileContent = TypeVar("FileContent", bound=BaseModel)
 
 
-def check_content(kind: type[Content], content: Any, file: str) -> Content:
+def check_content(kind: type[FileContent], content: Any, file: str) -> FileContent:
     """Checks what stands in a file.
 
     Raises:

@@ -48,11 +48,11 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     responses: dict[tuple[str, str, int], PrecomputedResponse] = {}
     try:
         for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED):
-            found = list(response_faults(path, row))
+            found = list(faults_of_row(path, row))
             faults += found
             if found:
                 continue
-            values, repetition = row.values, whole_number(row.values["repetition"])
+            values, repetition = row.values, repetition_number(row.values["repetition"])
             assert repetition is not None
             response = PrecomputedResponse(
                 values["prompt"], values["group"], repetition, values["response"] or "", row.where
@@ -68,12 +68,12 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     return list(responses.values()), first_faults(faults, path)
 
 
-def response_faults(path: Path, row: FileRow) -> Iterator[Fault]:
+def faults_of_row(path: Path, row: FileRow) -> Iterator[Fault]:
     """Yields the faults of a row."""
     for name in ("prompt", "group"):
         if not isinstance(row.values[name], str) or not row.values[name].strip():
             yield Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), "text")
-    if whole_number(row.values["repetition"]) is None:
+    if repetition_number(row.values["repetition"]) is None:
         expected = "a whole number, 0 for the first time"
         yield Fault(str(path), f"{row.where}, repetition", value_text(row.values["repetition"]), expected)
     if not isinstance(row.values["response"], str | None):
@@ -84,7 +84,7 @@ def response_faults(path: Path, row: FileRow) -> Iterator[Fault]:
         yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
 
 
-def whole_number(value: Any) -> int | None:
+def repetition_number(value: Any) -> int | None:
     """Returns a whole number, which is text in CSV; None where it is none."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)

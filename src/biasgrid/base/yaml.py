@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import Content, as_fault, at_line, place_text
+from biasgrid.base.messages import FileContent, as_fault, at_line, place_text
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_within
 from biasgrid.base.text import HALF_CHARACTER, read_text
 
@@ -54,7 +54,7 @@ class Document(NamedTuple):
         """Returns a fault of a value, with its line."""
         return Fault(str(file), at_line(self.line_of(place), place_text(place)), problem, expected)
 
-    def checked(self, kind: type[Content], file: str | Path, context: Any = None) -> Content:
+    def checked(self, kind: type[FileContent], file: str | Path, context: Any = None) -> FileContent:
         """Returns the content as a model of pydantic's.
 
         Raises:

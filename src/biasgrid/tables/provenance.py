@@ -96,10 +96,11 @@ def cell_provenance(
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
         raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
-    hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
+    all_hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
+    hardware = [one for place, one in enumerate(all_hardware) if one not in all_hardware[:place]]
     # Shards that took answers from one earlier shard have its audit in common.
     audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
-    gathered = {"devices": devices, "hardware": distinct_values(hardware), "audit": largest_audit(audits.values())}
+    gathered = {"devices": devices, "hardware": hardware, "audit": largest_audit(audits.values())}
     return {**{key: value for key, value in shards[0].items() if key not in ("audits", OF)}, **gathered}
 
 
@@ -169,11 +170,6 @@ def check_compared(statistics: Sequence[str | Path], compared: Sequence[str | Pa
     for path in map(Path, compared):
         if read_provenance(path).get("cells") != known[path.stem]:
             raise TableError(f"{path}: compares other statistics than those of {path.stem}; {REMEDY}")
-
-
-def distinct_values(values: Sequence[Any]) -> list[Any]:
-    """Returns the distinct values, in the order of their first appearance."""
-    return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
 def largest_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:
