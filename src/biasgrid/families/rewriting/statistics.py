@@ -47,7 +47,11 @@ def statistics(
     prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
     rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
     measured = measures.select(*ROW, "value", "n")
-    further = [*harms_without_prompts(rows, len(prompts), options["harms"]), *lists_without_prompts(rows, len(prompts))]
+    lists = rows.filter(pl.col("group") != NEUTRAL_GROUP, other=NEUTRAL_GROUP)
+    further = [
+        *harms_without_prompts(rows, len(prompts), options["harms"]),
+        means_without_prompts(lists, ["score", "group"], len(prompts), measure_columns("list_similarity")),
+    ]
     rows = rows.filter(pl.col("group") != NEUTRAL_GROUP, pl.col("other").fill_null("") != NEUTRAL_GROUP)
     found = [*jackknife_means(rows, prompts, options), *further]
     table = pl.concat([each.rows for each in found], how="diagonal_relaxed")
@@ -133,10 +137,10 @@ class JackknifeNumbers(NamedTuple):
 def measure_columns(measure: str, **options: object) -> dict[str, pl.Expr]:
     """Returns the columns that name a measure of the scores in `score`."""
 
-    def told(score: str) -> str:
+    def name_options(score: str) -> str:
         return options_text(score=score, **options)
 
-    return {"measure": pl.lit(measure), "options": pl.col("score").map_elements(told, return_dtype=pl.String)}
+    return {"measure": pl.lit(measure), "options": pl.col("score").map_elements(name_options, return_dtype=pl.String)}
 
 
 def pad_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -163,8 +167,8 @@ def jackknife_means(
     for name, values, keys in means:
         for chosen in ([], keys):
             parts = PromptMeans.of(values, ["score", *chosen], len(prompts))
-            told = {"measure": pl.col("score"), "options": pl.lit("")} if name is None else measure_columns(name)
-            yield JackknifeNumbers(pad_rows(parts.keys.with_columns(**told)), parts.without, parts.counts > 0)
+            columns = {"measure": pl.col("score"), "options": pl.lit("")} if name is None else measure_columns(name)
+            yield JackknifeNumbers(pad_rows(parts.keys.with_columns(**columns)), parts.without, parts.counts > 0)
     yield from differences_without_prompts(answers, len(prompts), options)
 
 
@@ -181,8 +185,8 @@ def differences_without_prompts(
         if not both:
             continue
         left, right = (np.array(each) for each in zip(*both, strict=True))
-        told = measure_columns("score_difference", threshold=threshold)
-        rows = mine.keys[left].with_columns(**told, group=pl.lit(one), other=pl.lit(other))
+        columns = measure_columns("score_difference", threshold=threshold)
+        rows = mine.keys[left].with_columns(**columns, group=pl.lit(one), other=pl.lit(other))
         has = (mine.counts[left] > 0) | (theirs.counts[right] > 0)
         yield JackknifeNumbers(pad_rows(rows), mine.without[left] - theirs.without[right], has)
 
@@ -202,19 +206,13 @@ def harms_without_prompts(
     answers = rows.filter(pl.col("other").is_null())
     for score, threshold in thresholds.items():
         scores = answers.filter(score=score).select("group", "place", "prompt", score="value")
-        told = extremes_of_prompts(scores, threshold, ["group", "place"]).filter(pl.col("scores") > 0)
+        numbers = extremes_of_prompts(scores, threshold, ["group", "place"]).filter(pl.col("scores") > 0)
         for name in HARM_NUMBERS:
-            values = told.select("group", "place", value=name, score=pl.lit(score))
+            values = numbers.select("group", "place", value=name, score=pl.lit(score))
             for keys in ([], ["group"]):
                 yield means_without_prompts(
                     values, ["score", *keys], prompts, measure_columns(f"harm_{name}", threshold=threshold)
                 )
-
-
-def lists_without_prompts(rows: pl.DataFrame, prompts: int) -> Iterator[JackknifeNumbers]:
-    """Yields how like the lists for each group are to those for neutral words; arguments as in `harms`."""
-    pairs = rows.filter(pl.col("group") != NEUTRAL_GROUP, other=NEUTRAL_GROUP)
-    yield means_without_prompts(pairs, ["score", "group"], prompts, measure_columns("list_similarity"))
 
 
 def means_without_prompts(

@@ -1,4 +1,4 @@
-"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts; and precomputed responses."""
+"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts, precomputed responses."""
 
 import json
 from pathlib import Path
@@ -143,7 +143,7 @@ def answered(folder: Path, rows: list[dict[str, Any]]) -> list[str]:
     return []
 
 
-def test_precomputed_responses_are_checked_against_what_is_asked(lists: Path) -> None:
+def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> None:
     pairs = [(PROMPTS[0], group) for group in (*GROUPS, "neutral")] + [(PROMPTS[1], "neutral")]
     rows = [
         {"prompt": prompt, "group": group, "repetition": number, "response": "Yes."}
