@@ -72,7 +72,7 @@ def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int)
 def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     rows: list[dict[str, Any]], size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "AT_ONCE", at_once)
+    monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", at_once)
     digests = digest_rows(cluster_of(rows))
     parts = [digests[at : at + size] for at in range(0, len(rows), size)]
     again = repeated_digests(lambda: parts, len(rows))

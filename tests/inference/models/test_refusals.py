@@ -76,7 +76,7 @@ def test_tokens_that_the_model_does_not_know_are_refused(
 
 def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of a GPU are, which computes while they are tokenized."""
-    monkeypatch.setattr(chunks, "begins_of_pieces", lambda count, _: list(range(0, count, 8)))
+    monkeypatch.setattr(chunks, "chunk_beginnings", lambda count, _: list(range(0, count, 8)))
     ours = cell("bert", "fill-mask")
     assert ours.predict_anew().equals(cell("bert", "fill-mask").predict_anew())
     long = ours.instances.with_columns(text_pair=ours.instances["text_pair"].cast(str) + " cook" * 130)
