@@ -115,7 +115,7 @@ def each_once(name: str, texts: Sequence[str], pairs: IntArray) -> None:
     if name == "neutralising":
         gender = rewriter("gender.yaml", Rewriter)
         for text in dict.fromkeys(texts):
-            gender.rewritten(text, len(gender.groups.names))  # type: ignore[attr-defined]
+            gender.rewrite(text, len(gender.groups.names))  # type: ignore[attr-defined]
     elif name == "sentiment":
         sentiment_of(pl.Series(texts))
     else:

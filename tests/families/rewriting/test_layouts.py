@@ -56,14 +56,14 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
     groups = tmp_path / "groups.yaml"
     groups.write_text("bias_type: gender\ngroups: [female, male]\nwords: [[she, he, they], [her, his, their]]\n")
     files = RewritingFiles(tmp_path, "prompt", groups, 1, None, None, "prompt", False, layout="dialogsum")
-    asking, faults = read(files)
+    requests, faults = read(files)
     assert faults == []
-    assert asking is not None
-    assert asking.prompts == (f"Summarise this conversation in a few sentences.\n\n{TALK}",)
-    assert "Has Anna sent his bill?\n#Person2#: He has" in next(asking.rewritten()).texts[1]
-    asking, _ = read(replace(files, template="In short: {prompt}"))
-    assert asking is not None
-    assert asking.prompts == (f"In short: {TALK}",)
+    assert requests is not None
+    assert requests.prompts == (f"Summarise this conversation in a few sentences.\n\n{TALK}",)
+    assert "Has Anna sent his bill?\n#Person2#: He has" in next(requests.rewritten_prompts()).texts[1]
+    requests, _ = read(replace(files, template="In short: {prompt}"))
+    assert requests is not None
+    assert requests.prompts == (f"In short: {TALK}",)
 
 
 @pytest.mark.parametrize(

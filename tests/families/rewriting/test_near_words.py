@@ -94,4 +94,4 @@ def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(keys: dict[str, Any
 )
 def test_no_half_of_a_word_is_replaced_where_the_original_need_not(text: str, rewritten: str) -> None:
     groups = groups_of("langfair-race")
-    assert langfair_rewriter(groups).rewritten(text, groups.names.index("black")) == rewritten
+    assert langfair_rewriter(groups).rewrite(text, groups.names.index("black")) == rewritten

@@ -49,7 +49,7 @@ NEUTRAL = len(NAMES)
     ],
 )
 def test_words_become_those_of_a_group(text: str, female: str, male: str, neutral: str) -> None:
-    found = [GENDER.rewritten(text, place) for place in (NAMES.index("female"), NAMES.index("male"), NEUTRAL)]
+    found = [GENDER.rewrite(text, place) for place in (NAMES.index("female"), NAMES.index("male"), NEUTRAL)]
     assert found == [female, male, neutral]
 
 
@@ -57,9 +57,9 @@ def test_words_become_those_of_a_group(text: str, female: str, male: str, neutra
 def test_what_is_rewritten_twice_is_rewritten_once(words: list[str]) -> None:
     text = " ".join(words)
     for place in range(2):
-        once = GENDER.rewritten(text, place)
-        assert GENDER.rewritten(once, place) == once
-    assert GENDER.rewritten("The book is blue.", 0) == "The book is blue."
+        once = GENDER.rewrite(text, place)
+        assert GENDER.rewrite(once, place) == once
+    assert GENDER.rewrite("The book is blue.", 0) == "The book is blue."
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in LISTS.glob("*.yaml")))
@@ -83,7 +83,7 @@ def test_words_hold_where_what_they_need_follows(tmp_path: Path) -> None:
     (tmp_path / "people.txt").write_text("man  # a word\nwomen\n")
     rewriter, faults = groups_in(tmp_path, f"{ROWS}people: people.txt\nbefore_person:\n  - [black, white]\n")
     assert rewriter is not None, faults
-    assert rewriter.rewritten("A black man in a black car met Black women.", 1) == (
+    assert rewriter.rewrite("A black man in a black car met Black women.", 1) == (
         "A white man in a black car met White women."
     )
 
@@ -92,7 +92,7 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
     rows = "words:\n  - [tabby, hound*, pet]\n  - [queen, hound, ruler]\n"
     rewriter, faults = groups_in(tmp_path, ROWS + rows)
     assert rewriter is not None, faults
-    assert (rewriter.rewritten("My hound.", 0), rewriter.unclear("My hound.")) == ("My tabby.", ["hound"])
+    assert (rewriter.rewrite("My hound.", 0), rewriter.ambiguous_words("My hound.")) == ("My tabby.", ["hound"])
     _, faults = groups_in(tmp_path, ROWS + rows.replace("*", ""))
     assert faults == [
         "line 5, words[1]: 'hound' is in 2 rows, 0 of them marked; expected hound* in the row that is meant by default"

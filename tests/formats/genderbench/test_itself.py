@@ -127,7 +127,7 @@ def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
 
 def pieces_of(marks: MarkRanges) -> list[Any]:
     """The ranges of marks of ours, with the number of each mark."""
-    return sorted((LETTERS.index(mark), *map(float, ends)) for mark, *ends in marks.pieces())
+    return sorted((LETTERS.index(mark), *map(float, ends)) for mark, *ends in marks.letter_ranges())
 
 
 def theirs_of(ranges: dict[str, list[list[float]]]) -> list[Any]:

@@ -43,4 +43,4 @@ def test_imported_words_are_those_of_the_golden_files(tmp_path: Path) -> None:
     rewriter = langfair_rewriter(groups)
     for row in golden("prompts"):
         assert set(rewriter.words(row["prompt"])) == set(row["words_race"])
-        assert rewriter.rewritten(row["prompt"], len(groups.names)) == row["neutral_race"]
+        assert rewriter.rewrite(row["prompt"], len(groups.names)) == row["neutral_race"]

@@ -99,7 +99,7 @@ def term_problem(term: Any) -> str | None:
 
 
 def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
-    """Reports names that look like others, and such that could not be told from an intersection's."""
+    """Reports names that look like others, and those that could be mistaken for names of an intersection."""
     check_alike(file, where, what, names, faults)
     for name in names:
         # At the end of a name the sign would make a join with the one that follows it.

@@ -32,7 +32,7 @@ ABOUT_CASES = (
     "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
     "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
 )
-"""What a reader is told of the cases."""
+"""What the page says of the cases."""
 
 
 def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:

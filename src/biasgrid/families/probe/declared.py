@@ -16,7 +16,7 @@ ABOUT_PROBES = (
     "finds nothing do not count: if there are many, read them. A mark says how far a number is from what the "
     "probe's author considers fair; it is no verdict on a model."
 )
-"""What a reader is told of probes."""
+"""What the page says of probes."""
 METRIC_MEANINGS: Mapping[str, tuple[str, Unit, float | None]] = {
     "share-of-expected": ("share of answers that are the expected one", "share", None),
     "accuracy": ("share of answers that are right", "share", 1),
@@ -52,10 +52,10 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     some = (
         [f"{key} is {value!r}" for key, value in metric.where.items()] if isinstance(metric, ObservationMetric) else []
     )
-    told = meaning.format(**metric.model_dump()) + (f", where {' and '.join(some)}" if some else "")
+    text = meaning.format(**metric.model_dump()) + (f", where {' and '.join(some)}" if some else "")
     title = name.replace("_", " ")
     marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
-    return Measure(title, title, told, NOT_OF_PROBES, probe.head.title, unit, fair, "", ITEM_DESIGN, marks)
+    return Measure(title, title, text, NOT_OF_PROBES, probe.head.title, unit, fair, "", ITEM_DESIGN, marks)
 
 
 NOT_OF_PROBES = "a property of people, or of all that a model writes"

@@ -75,9 +75,9 @@ def find_option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> p
 
 def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds what the one letter in parentheses stands for that is a key of the prompt."""
-    told = answers["keys"].cast(pl.String).unique().to_list()
+    distinct = answers["keys"].cast(pl.String).unique().to_list()
     letters = [letter_of(place) for place in range(LETTER_COUNT)]
-    meanings = {keys: [parse_keys(keys).get(letter) for letter in letters] for keys in told}
+    meanings = {keys: [parse_keys(keys).get(letter) for letter in letters] for keys in distinct}
     stands = pl.col("keys").cast(pl.String).replace_strict(meanings, return_dtype=pl.List(pl.String))
     lower = pl.col("response").str.to_lowercase()
     written = {place: lower.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
@@ -113,8 +113,8 @@ def find_phrase(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataF
     assert isinstance(evaluator, Phrases)
     lower = pl.col("response").str.to_lowercase()
     found = [
-        pl.when(lower.str.contains_any([phrase.lower() for phrase in told])).then(pl.lit(label))
-        for label, told in evaluator.phrases.items()
+        pl.when(lower.str.contains_any([phrase.lower() for phrase in of_label])).then(pl.lit(label))
+        for label, of_label in evaluator.phrases.items()
     ]
     return label_findings(answers, pl.coalesce(found))
 
@@ -135,13 +135,13 @@ def find_first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.D
     """
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName)
-    labels = [label for label, told in evaluator.names.items() for _ in told]
-    names = [name for told in evaluator.names.values() for name in told]
-    table = answers.select("row", told=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
+    labels = [label for label, of_label in evaluator.names.items() for _ in of_label]
+    names = [name for of_label in evaluator.names.values() for name in of_label]
+    table = answers.select("row", keys=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
     spelling = str.lower if original else words_of_name
     found = [
-        find_first_of_names(part, [spelling(fill_keys(name, parse_keys(str(told)))) for name in names], original)
-        for (told,), part in table.group_by("told", maintain_order=True)
+        find_first_of_names(part, [spelling(fill_keys(name, parse_keys(str(keys)))) for name in names], original)
+        for (keys,), part in table.group_by("keys", maintain_order=True)
     ]
     rows = pl.concat(found) if found else table.with_columns(place=pl.lit(None, pl.UInt32))
     label = pl.col("place").replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
@@ -188,7 +188,7 @@ def find_pronouns(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.Dat
     """Finds the gender of which there are more pronouns."""
     more = {} if original else MORE_PRONOUNS
     return find_most_frequent_list(
-        answers, {gender: (*told, *more.get(gender, ())) for gender, told in PRONOUNS.items()}
+        answers, {gender: (*words, *more.get(gender, ())) for gender, words in PRONOUNS.items()}
     )
 
 
@@ -215,7 +215,7 @@ def count_words(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl
     Returns:
         `row`, `label` (the list) and `count` of all that is not 0, by row and in the order of the lists.
     """
-    members = [(word, number) for number, told in enumerate(lists.values()) for word in told]
+    members = [(word, number) for number, of_list in enumerate(lists.values()) for word in of_list]
     table = pl.DataFrame(members, schema={"word": pl.String, "list": pl.UInt16}, orient="row")
     lower = pl.col("response").str.to_lowercase()
     tokens = answers.select("row", word=lower.str.extract_all(WORD_PATTERN)).explode("word")
@@ -244,7 +244,7 @@ def find_score(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFr
 
 
 def find_by_class(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Asks the method `observe` of the probe's class; an answer at which it fails is told, and the others are kept."""
+    """Asks the method `observe` of the probe's class; an answer at which it fails is logged and left out."""
     assert probe.own is not None
     rows: list[tuple[int, str, str | None, float]] = []
     for row, response, keys, item in answers.select(

@@ -139,9 +139,9 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
         A row for each answer that the metric counts, and for each in which nothing was found, of all items of which it
         counts any.
     """
-    told, hit, weight = averaging_terms(metric)
+    counts, hit, weight = averaging_terms(metric)
     nothing, something = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
-    counted = something.filter(told).with_columns(hit=hit.cast(pl.Float64) * weight, weight=weight)
+    counted = something.filter(counts).with_columns(hit=hit.cast(pl.Float64) * weight, weight=weight)
     share = pl.col("hit").sum() / pl.col("weight").sum()
     items = counted.group_by("item").agg(unit_value=share).filter(pl.col("unit_value").is_not_nan())
     answers = (

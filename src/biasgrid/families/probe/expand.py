@@ -26,17 +26,17 @@ SCHEMA = {
 }
 
 
-def expand(asking: ProbeRequests) -> Expansion:
+def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
-    head, files = asking.probe.head, asking.files
-    count = len(asking.probe.items)
+    head, files = requests.probe.head, requests.files
+    count = len(requests.probe.items)
     chosen = range(count) if files.sample is None else sampled_items(count, files.sample)
-    rows = pl.DataFrame([row for item in chosen for row in prompt_rows(asking, item)], schema=SCHEMA, orient="row")
+    rows = pl.DataFrame([row for item in chosen for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
     candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
-    told = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
-    return expand_rows(repeated.with_columns(repetition=number, **told), KEYS)
+    candidate_columns = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
+    return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS)
 
 
 def sampled_items(count: int, sample: Sample) -> list[int]:
@@ -45,10 +45,10 @@ def sampled_items(count: int, sample: Sample) -> list[int]:
     return chosen
 
 
-def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
+def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     """Yields the prompts of an item, in the columns of `SCHEMA`."""
-    head, prompts = asking.probe.head, asking.probe.items[item]
-    for number, order in enumerate(option_orders(asking, item)):
+    head, prompts = requests.probe.head, requests.probe.items[item]
+    for number, order in enumerate(option_orders(requests, item)):
         for place, keys in enumerate(prompts):
             texts = [fill_keys(head.options[option], keys) for option in order]
             question = fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)})
@@ -59,15 +59,15 @@ def prompt_rows(asking: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
             )  # fmt: skip
 
 
-def option_orders(asking: ProbeRequests, item: int) -> list[OptionOrder]:
+def option_orders(requests: ProbeRequests, item: int) -> list[OptionOrder]:
     """Returns the orders in which the options of an item are asked; another item changes nothing of these."""
-    head = asking.probe.head
+    head = requests.probe.head
     options = list(head.options)
     count = factorial(len(options))
     if head.orders == "all":
         return [permutation(options, number) for number in range(count)]
-    told = json.dumps([head.seed, asking.probe.items[item]], ensure_ascii=False)
-    return [permutation(options, number) for number in Random(told).sample(range(count), head.orders)]
+    seed = json.dumps([head.seed, requests.probe.items[item]], ensure_ascii=False)
+    return [permutation(options, number) for number in Random(seed).sample(range(count), head.orders)]
 
 
 def permutation(options: Sequence[str], number: int) -> OptionOrder:
@@ -81,5 +81,5 @@ def permutation(options: Sequence[str], number: int) -> OptionOrder:
 
 def parse_keys(keys: str) -> ItemKeys:
     """Reads the column `keys` of an instance."""
-    told: ItemKeys = json.loads(keys)
-    return told
+    values: ItemKeys = json.loads(keys)
+    return values

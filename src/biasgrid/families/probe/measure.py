@@ -74,13 +74,13 @@ def evidence(cell: MeasuredCell) -> Evidence:
 def numbers_of_cell(probe: Probe, observations: pl.DataFrame) -> list[SumsOfItems]:
     """Returns the numbers that are made of sums over items, but for those of what was not detected in groups."""
     observed = CellObservations.of(observations, probe.head.metric.values())
-    told: list[SumsOfItems] = []
+    numbers: list[SumsOfItems] = []
     for name, metric in probe.head.metric.items():
         if isinstance(metric, CombinedMetric):
-            told.append(combined_number(name, metric, told))
+            numbers.append(combined_number(name, metric, numbers))
         elif isinstance(metric, ObservationMetric):
-            told += metric_numbers(name, metric, observed)
-    return [*told, *undetected_shares(observations, None)]
+            numbers += metric_numbers(name, metric, observed)
+    return [*numbers, *undetected_shares(observations, None)]
 
 
 def number_row(
@@ -114,12 +114,12 @@ def undetected_shares(observations: pl.DataFrame, group: str | None) -> Iterator
         group: the group that they are of, None of all.
     """
     answers = observations.unique("instance", maintain_order=True)
-    told = {name: pl.col("outcome") == outcome for name, outcome in OUTCOME_SHARES.items()}
+    outcomes = {name: pl.col("outcome") == outcome for name, outcome in OUTCOME_SHARES.items()}
     sums = answers.group_by("item", maintain_order=True).agg(
         undetected_items=pl.col("undetected").all(),
         undetected_answers=pl.col("undetected").sum(),
         answers=pl.len(),
-        **{name: is_so.sum() for name, is_so in told.items()},
+        **{name: is_so.sum() for name, is_so in outcomes.items()},
         cut_by_scorer=pl.col("truncated").sum(),
     )
     scored = ("cut_by_scorer",) if answers["truncated"].is_not_null().any() else ()
@@ -187,7 +187,8 @@ def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
     silent = answers.filter("undetected").select("instance").lazy()
     texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
     counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
-    told = counts.head(ANSWERS_NAMED).collect()["response"]
+    commonest = counts.head(ANSWERS_NAMED).collect()["response"]
     return ", ".join(
-        repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...") for text in told
+        repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...")
+        for text in commonest
     )

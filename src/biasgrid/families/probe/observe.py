@@ -149,7 +149,7 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
         .then(pl.lit("length"))
         .otherwise(pl.lit("unclear"))
     )
-    told = rows.with_columns(
+    described = rows.with_columns(
         pl.col("evaluator").fill_null(evaluator),
         pl.col("score").fill_null(ANSWER),
         other_instance=pl.lit(None, pl.UInt32),
@@ -157,4 +157,4 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
         outcome=outcome,
     )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
-    return told.select(types.names()).cast(types)
+    return described.select(types.names()).cast(types)

@@ -57,8 +57,8 @@ class ProbeRequests:
         head = self.probe.head.model_dump(mode="json", include={"system", "question", "options", "orders", "seed"})
         candidates = self.probe.head.evaluator.candidates(list(head["options"])) if self.files.answers == SCORED else {}
         sample = self.files.sample.model_dump() if self.files.sample else None
-        told = [head, self.probe.items, candidates, self.files.answers, self.files.repetitions, sample]
-        return sha256(json.dumps(told).encode()).hexdigest()[:16]
+        deciding = [head, self.probe.items, candidates, self.files.answers, self.files.repetitions, sample]
+        return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
 
 def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:

@@ -37,9 +37,9 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The metrics that have a value, and what they are of each group (schema `SYNTHETIC`).
     """
     options = {**bias.options, "mode": None}
-    told = with_option_probability(instances, bias)
-    said = [option_probabilities(row) for row in told.iter_rows(named=True)]
-    answers = pl.DataFrame({"instance": told["instance"], "probabilities": said})
+    prompts = with_option_probability(instances, bias)
+    said = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
+    answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": said})
     rows = measure(observe(instances, answers, options), options).drop_nulls("value")
     metrics = rows.filter(pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP]))
     parts = metrics.partition_by("measure", "options", maintain_order=True)

@@ -19,7 +19,7 @@ ABOUT_REWRITING = (
     "text differ too: that is the noise floor. Only differences beyond it depend on the group. A difference need "
     "not be harm: read the answers side by side."
 )
-"""What a reader is told of rewritten prompts."""
+"""What the page says of rewritten prompts."""
 NOT_OF_REWRITING = "harm, or a property of people"
 REWRITING_MEASURES = {
     "similarity_corrected": Measure(

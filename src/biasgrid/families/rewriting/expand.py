@@ -18,16 +18,16 @@ SCHEMA = {
 }
 
 
-def expand(asking: RewritingRequests) -> Expansion:
+def expand(requests: RewritingRequests) -> Expansion:
     """Expands prompts: one after another, for every group, as often as each is repeated."""
-    named = ((one, asking.groups.names) for one in asking.rewritten())
+    named = ((one, requests.groups.names) for one in requests.rewritten_prompts())
     rows = [
-        (text, system, one.prompt, asking.groups.bias_type, group, one.original, one.words)
-        for one, groups in (*named, *((one, (NEUTRAL_GROUP,)) for one in asking.neutral()))
+        (text, system, one.prompt, requests.groups.bias_type, group, one.original, one.words)
+        for one, groups in (*named, *((one, (NEUTRAL_GROUP,)) for one in requests.neutral_prompts()))
         for group, text, system in zip(groups, one.texts, one.systems, strict=True)
     ]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    times = asking.files.repetitions
+    times = requests.files.repetitions
     repeated = table.select(pl.all().repeat_by(times).explode()) if times > 1 else table
-    facts = {"prompts": len(asking.prompts), "prompts_with_words_of_groups": len(asking.usable)}
+    facts = {"prompts": len(requests.prompts), "prompts_with_words_of_groups": len(requests.usable)}
     return expand_rows(repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts)

@@ -36,11 +36,11 @@ class TokenRewriter(TextRewriter):
         """Returns the words of groups in a text."""
         return [token for token in tokenize_words(text.lower()) if token in self.rows]
 
-    def unclear(self, text: str) -> list[str]:
+    def ambiguous_words(self, text: str) -> list[str]:
         """Returns nothing: a token has one row."""
         return []
 
-    def rewritten(self, text: str, target: int) -> str:
+    def rewrite(self, text: str, target: int) -> str:
         """Returns a text in lower case with the words of a group; with neutral words in its own case."""
         tokens, lower = tokenize_words(text), tokenize_words(text.lower())
         if target < len(self.groups.names):
@@ -75,7 +75,7 @@ class PhraseRewriter(TextRewriter):
         lower = text.lower()
         return sorted({phrase for phrase, _ in self.phrases if phrase in lower})
 
-    def unclear(self, text: str) -> list[str]:
+    def ambiguous_words(self, text: str) -> list[str]:
         """Returns nothing: a phrase has one row."""
         return []
 
@@ -84,7 +84,7 @@ class PhraseRewriter(TextRewriter):
         """Finds phrases that are whole words, the longest ones first."""
         return re.compile(rf"\b(?:{'|'.join(re.escape(phrase) for phrase, _ in self.phrases)})\b")
 
-    def rewritten(self, text: str, target: int) -> str:
+    def rewrite(self, text: str, target: int) -> str:
         """Returns a text in lower case with the words of a group, or with the neutral one."""
         written_for = dict(self.phrases)
         done = self.whole.sub(lambda found: written_for[found[0]][target], text.lower())

@@ -120,15 +120,15 @@ def score_distances(answers: pl.DataFrame, groups: tuple[str, ...]) -> Iterator[
         known = rows.drop_nulls("value")
         counts = dict(known.group_by("group").len().iter_rows())
         found = dict(zip(combinations(groups, 2), pair_distances(known, groups), strict=True))
-        told = [
+        rows_of_score = [
             {"group": one, "other": other, "value": value, "n": counts.get(one, 0) + counts.get(other, 0)}
             for (one, other), value in found.items()
         ]
         values = [value for value in found.values() if value is not None]
-        told.append({"value": float(np.mean(values)) if values else None, "n": len(known)})
+        rows_of_score.append({"value": float(np.mean(values)) if values else None, "n": len(known)})
         options, left_out = options_text(score=score), rows["value"].null_count()
         schema = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
-        yield pl.DataFrame(told, schema=schema).with_columns(
+        yield pl.DataFrame(rows_of_score, schema=schema).with_columns(
             measure=pl.lit("score_distance"), options=pl.lit(options), left_out=pl.lit(left_out)
         )
 
@@ -201,18 +201,20 @@ def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[st
     if not targets:
         return
     is_original = options["mode"] == "langfair"
-    told = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
-    texts = [[clean_word(word) for word in tokenize_words(text)] for text in told.drop_nulls()]
+    responses = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
+    texts = [[clean_word(word) for word in tokenize_words(text)] for text in responses.drop_nulls()]
     cleaned = table_of_words([[word for word in text if word] for text in texts])
     # The original cleans the words of answers for co-occurrence alone.
-    table = table_of_words([tokenize_words(text.lower()) for text in told.drop_nulls()]) if is_original else cleaned
+    table = (
+        table_of_words([tokenize_words(text.lower()) for text in responses.drop_nulls()]) if is_original else cleaned
+    )
     found = phrases_as_spelled(groups) if is_original else cleaned_phrases(groups)
     of_groups = {name: some for name, some in found.items() if some}
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
     phrases = [(target,) if is_original else tuple(target.split()) for target in targets]
     associations = stereotypical_associations(table, phrases, of_groups)
     bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
-    silent = told.null_count()
+    silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
 
@@ -245,12 +247,12 @@ def with_word_means(found: pl.DataFrame, measure: str, keys: list[str], left_out
         keys: what means are distinguishable by.
         left_out: how many answers say nothing.
     """
-    told = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out)}
-    yield found.rename({"word": "attribute"}).with_columns(**told)
+    columns = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out)}
+    yield found.rename({"word": "attribute"}).with_columns(**columns)
     for chosen in dict.fromkeys([(), tuple(keys)]):
         mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
         means = found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
-        yield means.with_columns(**told)
+        yield means.with_columns(**columns)
 
 
 def list_measures(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -267,10 +269,10 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
         options = {"options": pl.lit(options_text(score=score))}
         yield rows.drop("score").with_columns(measure=pl.lit("list_similarity"), **options)
         numbers = spread_of_similarities(rows["value"].drop_nulls().to_list()) or (None, None)
-        told = {"measure": ["list_range", "list_deviation"], "value": list(numbers)}
+        rows_of_spread = {"measure": ["list_range", "list_deviation"], "value": list(numbers)}
         counts = {name: pl.lit(rows[name].sum()) for name in ("n", "left_out")}
         schema = {"measure": pl.String, "value": pl.Float64}
-        yield pl.DataFrame(told, schema=schema).with_columns(**options, **counts)
+        yield pl.DataFrame(rows_of_spread, schema=schema).with_columns(**options, **counts)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

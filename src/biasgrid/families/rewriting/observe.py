@@ -110,21 +110,23 @@ def observe(
         refused=refused, empty=is_empty & ~refused, cut_short=(status == "length") & ~refused & ~is_empty
     )
     speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
-    told = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
+    answered = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
-        *answer_scores(told, options["scorers"], scorer_predictions or {}),
-        *answer_similarities(neutralise_answers(told, groups, options), groups.names, SIMILARITIES),
+        *answer_scores(answered, options["scorers"], scorer_predictions or {}),
+        *answer_similarities(neutralise_answers(answered, groups, options), groups.names, SIMILARITIES),
     ]
     if options["lists"]:
-        rows += answer_similarities(told, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
+        rows += answer_similarities(answered, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
     if scorer_predictions:
-        rows.append(truncation_shares(told, scorer_predictions))
+        rows.append(truncation_shares(answered, scorer_predictions))
     if options["embeddings"]:
         vectors = (scorer_predictions or {})[options["embeddings"]]
         # Nobody was asked about answers of white space alone.
         is_read = pl.col("text").is_in(vectors["text"].implode())
         rows += answer_similarities(
-            told.with_columns(text=pl.when(is_read).then("text")), groups.names, {"cosine": cosine_similarity(vectors)}
+            answered.with_columns(text=pl.when(is_read).then("text")),
+            groups.names,
+            {"cosine": cosine_similarity(vectors)},
         )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
@@ -149,12 +151,12 @@ def answer_scores(
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
-        told = (
+        scores = (
             sentiment[VADER_SCORERS[name]]
             if name in VADER_SCORERS
             else scores_by_model(answers["text"].drop_nulls(), scorer_predictions[name])
         )
-        values = keys.filter(known).with_columns(told.alias("value"))
+        values = keys.filter(known).with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
 
@@ -177,7 +179,7 @@ def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mappi
     if not options["neutralise"]:
         return answers
     rewriter = langfair_rewriter(groups) if options["mode"] == "langfair" else Rewriter(groups)
-    neutral = {text: rewriter.rewritten(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
+    neutral = {text: rewriter.rewrite(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
 

@@ -99,7 +99,7 @@ class RewritingRequests:
         return [number for number, prompt in enumerate(self.prompts) if self.rewriter.words(prompt)]
 
     @cached_property
-    def asked(self) -> list[int]:
+    def sampled(self) -> list[int]:
         """The prompts of the sample; of one seed, larger samples hold the smaller ones."""
         from biasgrid.families.orders import random_order  # needs numpy, which plans do without
 
@@ -110,9 +110,9 @@ class RewritingRequests:
         return [usable[place] for place in sorted(places)]
 
     @cached_property
-    def unnamed(self) -> list[int]:
+    def neutral_numbers(self) -> list[int]:
         """The prompts that are asked with neutral words: all that name no group, and of the others those asked."""
-        rest = {*self.usable} - {*self.asked}
+        rest = {*self.usable} - {*self.sampled}
         return [number for number in range(len(self.prompts)) if number not in rest] if self.files.neutral else []
 
     @property
@@ -121,13 +121,13 @@ class RewritingRequests:
         neutral = len(self.prompts) if self.files.neutral else 0
         return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
-    def rewritten(self) -> Iterator[RewrittenPrompt]:
+    def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
         """Yields the prompts that are asked, rewritten for every group."""
         places = range(len(self.groups.names))
-        for number in self.asked:
+        for number in self.sampled:
             prompt, system = self.prompts[number], self.files.system
             original = prompt if self.files.rewrite == "prompt" else system or ""
-            words, texts = self.rewriter.words(original), [self.rewriter.rewritten(original, place) for place in places]
+            words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
             if self.files.rewrite == "prompt":
                 yield RewrittenPrompt(number, original, words, texts, [system] * len(places))
             else:
@@ -135,28 +135,28 @@ class RewritingRequests:
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it stands in the file, with each group that it is asked about."""
-        named = [(self.prompts[number], group) for number in self.asked for group in self.groups.names]
-        return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.unnamed]
+        named = [(self.prompts[number], group) for number in self.sampled for group in self.groups.names]
+        return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
 
-    def neutral(self) -> Iterator[RewrittenPrompt]:
+    def neutral_prompts(self) -> Iterator[RewrittenPrompt]:
         """Yields the prompts that are asked with neutral words."""
         place, system = len(self.groups.names), self.files.system
-        for number in self.unnamed:
+        for number in self.neutral_numbers:
             prompt = self.prompts[number]
             if self.files.rewrite == "prompt":
-                text = self.rewriter.rewritten(prompt, place)
+                text = self.rewriter.rewrite(prompt, place)
                 yield RewrittenPrompt(number, prompt, self.rewriter.words(prompt), [text], [system])
             else:
                 original = system or ""
-                neutral = self.rewriter.rewritten(original, place)
+                neutral = self.rewriter.rewrite(original, place)
                 yield RewrittenPrompt(number, original, self.rewriter.words(original), [prompt], [neutral])
 
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
         how = [files.repetitions, sample, files.system, files.rewrite, files.as_original, files.neutral]
-        told = [how, self.prompts, self.groups.told()]
-        return sha256(json.dumps(told).encode()).hexdigest()[:16]
+        deciding = [how, self.prompts, self.groups.deciding_words()]
+        return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
 
 def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
@@ -171,52 +171,52 @@ def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
     faults += of_groups
     if groups is None or not prompts:
         return None, faults
-    asking = RewritingRequests(files, tuple(prompts), groups)
-    return asking, faults or list(nothing_to_rewrite(asking))
+    requests = RewritingRequests(files, tuple(prompts), groups)
+    return requests, faults or list(nothing_to_rewrite(requests))
 
 
-def nothing_to_rewrite(asking: RewritingRequests) -> Iterator[Fault]:
+def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
     """Yields that no text has a word of a group, so that there is nothing to compare."""
-    if asking.usable:
+    if requests.usable:
         return
-    example = next((word for row in asking.groups.rows for sought in row.sought for word in sought), "")
-    expected = f"words of {', '.join(asking.groups.names)} in {asking.files.groups}, such as {example!r}"
-    if asking.files.rewrite == "system":
-        yield Fault("the config", "system", f"no word of a group in {asking.files.system!r}", expected)
+    example = next((word for row in requests.groups.rows for sought in row.sought for word in sought), "")
+    expected = f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, such as {example!r}"
+    if requests.files.rewrite == "system":
+        yield Fault("the config", "system", f"no word of a group in {requests.files.system!r}", expected)
     else:
-        problem = f"no prompt of {len(asking.prompts):,} has a word of a group"
-        yield Fault(str(asking.files.prompts), "", problem, expected)
+        problem = f"no prompt of {len(requests.prompts):,} has a word of a group"
+        yield Fault(str(requests.files.prompts), "", problem, expected)
 
 
 def about_prompts(files: RewritingFiles) -> Iterator[str]:
     """Yields what a report tells of a dataset's prompts, nothing where its files cannot be read."""
-    asking, faults = read(files)
-    if asking is None or faults:
+    requests, faults = read(files)
+    if requests is None or faults:
         return
-    if asking.groups.warning:
-        yield asking.groups.warning
-    yield unawareness_text(asking)
-    unclear = Counter(word for text in texts_to_rewrite(asking) for word in asking.rewriter.unclear(text))
+    if requests.groups.warning:
+        yield requests.groups.warning
+    yield unawareness_text(requests)
+    unclear = Counter(word for text in texts_to_rewrite(requests) for word in requests.rewriter.ambiguous_words(text))
     if unclear:
         yield f"Words with two readings, each taken as its file marks it: {commonest_words(unclear)}."
 
 
-def texts_to_rewrite(asking: RewritingRequests) -> list[str]:
+def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
     """Returns what is rewritten."""
-    if asking.files.rewrite == "system":
-        return [str(asking.files.system)]
-    return [asking.prompts[number] for number in asking.usable]
+    if requests.files.rewrite == "system":
+        return [str(requests.files.system)]
+    return [requests.prompts[number] for number in requests.usable]
 
 
-def unawareness_text(asking: RewritingRequests) -> str:
+def unawareness_text(requests: RewritingRequests) -> str:
     """Says how many prompts name a group: where none does, models are treated to fairness through unawareness."""
-    if asking.files.rewrite == "system":
-        return f"The system text names the groups; the {len(asking.prompts):,} prompts are asked as they are."
-    words = Counter(word.lower() for text in texts_to_rewrite(asking) for word in asking.rewriter.words(text))
-    named, all_of = len(asking.usable), len(asking.prompts)
-    told = f"{named:,} of {all_of:,} prompts have words of groups ({commonest_words(words)})"
+    if requests.files.rewrite == "system":
+        return f"The system text names the groups; the {len(requests.prompts):,} prompts are asked as they are."
+    words = Counter(word.lower() for text in texts_to_rewrite(requests) for word in requests.rewriter.words(text))
+    named, all_of = len(requests.usable), len(requests.prompts)
+    counts = f"{named:,} of {all_of:,} prompts have words of groups ({commonest_words(words)})"
     rest = f"; nothing can be rewritten in {all_of - named:,} without, which are not asked"
-    return f"{told}{rest if named < all_of else ''}."
+    return f"{counts}{rest if named < all_of else ''}."
 
 
 def commonest_words(words: Counter[str]) -> str:

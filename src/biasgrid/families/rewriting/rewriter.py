@@ -34,10 +34,10 @@ class TextRewriter(Protocol):
     def words(self, text: str) -> list[str]:
         """Returns the words of groups in a text, in their order."""
 
-    def rewritten(self, text: str, target: int) -> str:
+    def rewrite(self, text: str, target: int) -> str:
         """Returns a text with the words of a group, or with neutral ones where the target is behind all groups."""
 
-    def unclear(self, text: str) -> list[str]:
+    def ambiguous_words(self, text: str) -> list[str]:
         """Returns the words in a text that could as well be those of another row."""
 
 
@@ -120,7 +120,7 @@ class Rewriter(TextRewriter):
         """Returns the words of groups in a text, in their order."""
         return [text[match.start : match.end] for match in self.matches(text)]
 
-    def unclear(self, text: str) -> list[str]:
+    def ambiguous_words(self, text: str) -> list[str]:
         """Returns the words in a text of which several rows hold, so that the default was taken."""
         return [
             match.spelling
@@ -128,7 +128,7 @@ class Rewriter(TextRewriter):
             if sum(one.row.condition == match.row.condition for one in self.readings[match.spelling.lower()]) > 1
         ]
 
-    def rewritten(self, text: str, target: int) -> str:
+    def rewrite(self, text: str, target: int) -> str:
         """Returns a text with the words of a group, or with neutral ones."""
         done, rest = "", 0
         for match in self.matches(text):
@@ -148,9 +148,9 @@ class Rewriter(TextRewriter):
 
     def agreeing(self, word: str, behind: str) -> str | None:
         """Returns what becomes of the word behind one that was written, None where it stays."""
-        told = self.groups.agreement.get(word.lower(), {})
+        agreeing = self.groups.agreement.get(word.lower(), {})
         plain = behind.strip().replace("’", "'")  # noqa: RUF001
-        other = told.get(plain.lower())
+        other = agreeing.get(plain.lower())
         return None if other is None else behind[: len(behind) - len(plain)] + other
 
 

@@ -133,10 +133,10 @@ class JackknifeNumbers(NamedTuple):
 def measure_columns(measure: str, **options: object) -> dict[str, pl.Expr]:
     """Returns the columns that name a measure of the scores in `score`."""
 
-    def told(score: str) -> str:
+    def name_options(score: str) -> str:
         return options_text(score=score, **options)
 
-    return {"measure": pl.lit(measure), "options": pl.col("score").map_elements(told, return_dtype=pl.String)}
+    return {"measure": pl.lit(measure), "options": pl.col("score").map_elements(name_options, return_dtype=pl.String)}
 
 
 def pad_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -163,8 +163,8 @@ def jackknife_means(
     for name, values, keys in means:
         for chosen in ([], keys):
             parts = PromptMeans.of(values, ["score", *chosen], len(prompts))
-            told = {"measure": pl.col("score"), "options": pl.lit("")} if name is None else measure_columns(name)
-            yield JackknifeNumbers(pad_rows(parts.keys.with_columns(**told)), parts.without, parts.counts > 0)
+            columns = {"measure": pl.col("score"), "options": pl.lit("")} if name is None else measure_columns(name)
+            yield JackknifeNumbers(pad_rows(parts.keys.with_columns(**columns)), parts.without, parts.counts > 0)
     yield from differences_without_prompts(answers, len(prompts), options)
 
 
@@ -181,8 +181,8 @@ def differences_without_prompts(
         if not both:
             continue
         left, right = (np.array(each) for each in zip(*both, strict=True))
-        told = measure_columns("score_difference", threshold=threshold)
-        rows = mine.keys[left].with_columns(**told, group=pl.lit(one), other=pl.lit(other))
+        columns = measure_columns("score_difference", threshold=threshold)
+        rows = mine.keys[left].with_columns(**columns, group=pl.lit(one), other=pl.lit(other))
         has = (mine.counts[left] > 0) | (theirs.counts[right] > 0)
         yield JackknifeNumbers(pad_rows(rows), mine.without[left] - theirs.without[right], has)
 
@@ -202,9 +202,9 @@ def harms_without_prompts(
     answers = rows.filter(pl.col("other").is_null())
     for score, threshold in thresholds.items():
         scores = answers.filter(score=score).select("group", "place", "prompt", score="value")
-        told = extremes_of_prompts(scores, threshold, ["group", "place"]).filter(pl.col("scores") > 0)
+        numbers = extremes_of_prompts(scores, threshold, ["group", "place"]).filter(pl.col("scores") > 0)
         for name in HARM_NUMBERS:
-            values = told.select("group", "place", value=name, score=pl.lit(score))
+            values = numbers.select("group", "place", value=name, score=pl.lit(score))
             for keys in ([], ["group"]):
                 yield means_without_prompts(
                     values, ["score", *keys], prompts, measure_columns(f"harm_{name}", threshold=threshold)

@@ -257,7 +257,7 @@ def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
 
 def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     """Yields options that have one text: where that holds keys, of the first item in which it is so."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     options = probe.head.options
     for number, item in enumerate(probe.items):
         for keys in item:
@@ -267,8 +267,8 @@ def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                     continue
                 written = fill_keys(text, keys)
                 other = first.setdefault(normal_form(written.strip()), option)
-                if other != option and (other, option) not in told:
-                    told.add((other, option))
+                if other != option and (other, option) not in reported:
+                    reported.add((other, option))
                     is_fixed = not placeholders(text) and not placeholders(options[other])
                     place: NodePlace = ("options", option) if is_fixed else ("items", number)
                     problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
@@ -287,7 +287,7 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     elif isinstance(evaluator, FirstName):
         key, lists = "names", evaluator.names
     elif isinstance(evaluator, WordCounts):
-        key, lists = "lists", {name: told for name, told in evaluator.lists.items() if isinstance(told, list)}
+        key, lists = "lists", {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
     first: dict[str, str] = {}
     for label, texts in lists.items():
         place = ("evaluator", key, label)

@@ -107,9 +107,9 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
     status = content[STATE_KEY].get("status") if isinstance(content[STATE_KEY], Mapping) else None
     if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
         raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "one that has answers")])
-    told = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
+    state = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
     try:
-        return ProbeState.model_validate(told)
+        return ProbeState.model_validate(state)
     except ValidationError as error:
         raise InputError(as_fault(detail, f"{path}, line {number}") for detail in error.errors()) from None
 

@@ -274,7 +274,7 @@ class MarkRanges(Section):
         for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
             if len(limits) != 2 or limits[0] > limits[1]:
                 raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
-        ordered = sorted((low, high, letter) for letter, low, high in self.pieces())
+        ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
                 raise KeysError(
@@ -283,7 +283,7 @@ class MarkRanges(Section):
             if begin < end:
                 raise KeysError(f"expected ranges that meet: {before} and {behind} overlap from {begin:g} to {end:g}")
 
-    def pieces(self) -> Iterator[tuple[str, float, float]]:
+    def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
         """Yields letter, least and largest value of each range."""
         for letter, ranges in (self.ranges or {}).items():
             yield from ((letter, low, high) for low, high in ranges)
@@ -299,7 +299,7 @@ class MarkRanges(Section):
     def marks(self) -> tuple[Mark, ...]:
         """Returns what a measure is declared with."""
         harm = ", ".join(self.harms)
-        return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.pieces())
+        return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.letter_ranges())
 
 
 def numbers_text(numbers: list[float]) -> str:

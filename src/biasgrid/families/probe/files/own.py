@@ -70,5 +70,5 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
         raise
     except BaseException as error:  # as above
         raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
-    told = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
-    return probe, {**told, "items": items}
+    keys = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
+    return probe, {**keys, "items": items}

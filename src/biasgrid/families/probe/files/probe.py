@@ -57,8 +57,8 @@ class Probe:
     def digest(self, code: str) -> str:
         """Returns a digest of what decides what is measured: evaluator and metrics, inventories and the class."""
         decides = self.head.model_dump(mode="json", include={"bias_type", "options", "evaluator", "metric"})
-        told = [decides, {name: list(words) for name, words in self.words.items()}, code]
-        return sha256(json.dumps(told).encode()).hexdigest()[:16]
+        deciding = [decides, {name: list(words) for name, words in self.words.items()}, code]
+        return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tupl
     words: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}
-    for name, told in lists.items():
+    for name, source in lists.items():
         try:
-            found = told if isinstance(told, list) else read_word_list_lines(path.parent / told)
+            found = source if isinstance(source, list) else read_word_list_lines(path.parent / source)
         except InputError as error:
             faults += error.faults
             continue

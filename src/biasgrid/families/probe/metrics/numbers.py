@@ -104,9 +104,9 @@ class CellObservations:
         """
         items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
         keys = needed_keys(metrics)
-        told = with_key_columns(observations.cast({pl.Categorical: pl.String}), keys)
-        rows = told.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
-        return cls(rows, len(items), told.select(map(key_column_name, (GROUP_KEY, *keys))).unique())
+        keyed = with_key_columns(observations.cast({pl.Categorical: pl.String}), keys)
+        rows = keyed.filter(~pl.col("undetected")).join(items, on="item", maintain_order="left")
+        return cls(rows, len(items), keyed.select(map(key_column_name, (GROUP_KEY, *keys))).unique())
 
     def only(self, metric: ObservationMetric) -> CellObservations:
         """Returns the observations of which a metric is."""
@@ -231,15 +231,15 @@ def category_numbers(name: str, metric: CategoryScores, observed: CellObservatio
         yield SumsOfItems(name, category, part.sums, means_of_sums, part.count)
 
 
-def combined_number(name: str, metric: CombinedMetric, told: Sequence[SumsOfItems]) -> SumsOfItems:
+def combined_number(name: str, metric: CombinedMetric, above: Sequence[SumsOfItems]) -> SumsOfItems:
     """Returns the largest or the average of several numbers, NaN where one of them is not known.
 
     Args:
         name: the metric's name.
         metric: the metric.
-        told: the numbers of the metrics above it.
+        above: the numbers of the metrics above it.
     """
-    parts = [number for number in told if number.group is None and number.name in metric.of]
+    parts = [number for number in above if number.group is None and number.name in metric.of]
     ends = np.cumsum([part.sums.shape[1] for part in parts]).tolist()
     places = [slice(end - part.sums.shape[1], end) for part, end in zip(parts, ends, strict=True)]
     placed = list(zip(parts, places, strict=True))

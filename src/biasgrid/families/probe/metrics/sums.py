@@ -40,11 +40,11 @@ def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         rows: with `keys` as text.
         keys: the names, without `group`, which is a column already.
     """
-    told = rows.select(pl.col("keys").unique())
-    read = [json.loads(each) for each in told["keys"]]
+    distinct = rows.select(pl.col("keys").unique())
+    read = [json.loads(each) for each in distinct["keys"]]
     texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
     columns = [pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()]
-    return rows.join(told.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
+    return rows.join(distinct.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
 
 
 def key_column_name(key: str) -> str:
@@ -72,8 +72,8 @@ def mean_of_part(observations: pl.DataFrame, items: int, metric: Metric, chosen:
         chosen: which observations; all without it.
     """
     rows = observations if chosen is None else observations.filter(chosen)
-    told, hit, weight = averaging_terms(metric)
-    sums = rows.filter(told).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
+    counts, hit, weight = averaging_terms(metric)
+    sums = rows.filter(counts).group_by("place").agg(hit=(hit * weight).sum(), weight=weight.sum(), count=pl.len())
     table = np.zeros((items, 2))
     table[sums["place"].to_numpy()] = sums.select("hit", "weight").to_numpy()
     if metric.over == "items":
@@ -101,8 +101,8 @@ def averaging_terms(metric: Metric) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
         "tpr": (expected == wanted, is_it),
         "tnr": (expected != wanted, ~is_it),
     }
-    told, hit = kinds[metric.base]
-    return told, hit.cast(pl.Float64), value
+    counts, hit = kinds[metric.base]
+    return counts, hit.cast(pl.Float64), value
 
 
 def means_of_sums(sums: FloatArray) -> FloatArray:

@@ -98,7 +98,7 @@ class GroupWords:
         """Whether there are neutral words."""
         return all(len(row.written) > len(self.names) for row in self.rows)
 
-    def told(self) -> list[object]:
+    def deciding_words(self) -> list[object]:
         """Returns what decides how texts are rewritten, for digests."""
         rows = [[row.written, row.sought, row.condition, sorted(row.defaults)] for row in self.rows]
         agreement = {word: dict(following) for word, following in self.agreement.items()}
@@ -124,7 +124,7 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
 def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
     groups, faults = read_group_words(path)
-    return "" if groups is None or faults else sha256(json.dumps(groups.told()).encode()).hexdigest()[:16]
+    return "" if groups is None or faults else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
 
 
 def read_people(path: Path) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def word_row(cells: list[list[str]], groups: int, condition: Condition | None, p
     """Returns a row of words."""
     plain = [[ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell] for cell in cells]
     sought = tuple(
-        tuple(word for word, told in zip(words, cell, strict=True) if not ONLY_WRITTEN.match(told))
+        tuple(word for word, as_given in zip(words, cell, strict=True) if not ONLY_WRITTEN.match(as_given))
         for words, cell in zip(plain[:groups], cells, strict=False)
     )
     defaults = frozenset(
@@ -211,9 +211,9 @@ def plurals(words: list[str]) -> list[str]:
 
 def plural(noun: str) -> str:
     """Returns the plural of a noun, or of the last word of several."""
-    singular, stroke, told = noun.partition("/")
+    singular, stroke, plural_form = noun.partition("/")
     if stroke:
-        return told
+        return plural_form
     if re.search(r"(?:s|x|z|ch|sh)$", singular):
         return f"{singular}es"
     return f"{singular[:-1]}ies" if re.search(r"[^aeiou]y$", singular) else f"{singular}s"

@@ -30,7 +30,7 @@ def harm_extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = 
     """
     of_prompts = extremes_of_prompts(scores, threshold, keys)
     has_one = pl.col("scores") > 0
-    told = [
+    numbers = [
         *(pl.col(name).filter(has_one).mean().alias(name) for name in HARM_NUMBERS),
         has_one.sum().cast(pl.Int64).alias("n"),
         *(
@@ -39,7 +39,7 @@ def harm_extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = 
         ),
         pl.col("left_out").sum().cast(pl.Int64),
     ]
-    return of_prompts.group_by(keys, maintain_order=True).agg(told) if keys else of_prompts.select(told)
+    return of_prompts.group_by(keys, maintain_order=True).agg(numbers) if keys else of_prompts.select(numbers)
 
 
 def extremes_of_prompts(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -> pl.DataFrame:

@@ -29,17 +29,17 @@ Values = Callable[[str], list[str]]
 
 
 def category_counts(
-    by: str | None = None, high: Sequence[str] = (), low: Sequence[str] = (), **told: Any
+    by: str | None = None, high: Sequence[str] = (), low: Sequence[str] = (), **options: Any
 ) -> MetricContent:
-    """Returns what labels count over categories: `male` 1 and all others 0, where nothing else is told."""
+    """Returns what labels count over categories: `male` 1 and all others 0, where nothing else is given."""
     parts = {} if by is None else {"by": by, "high": list(high), "low": list(low)}
-    return {"kind": "categories", "scores": MALE, **parts, **told}
+    return {"kind": "categories", "scores": MALE, **parts, **options}
 
 
-def gap(label: str, over: str = "items", signed: bool = False, **told: Any) -> MetricContent:
+def gap(label: str, over: str = "items", signed: bool = False, **options: Any) -> MetricContent:
     """Returns the largest difference of a rate between groups or, signed, that of men less that of women."""
     groups = {"groups": ["male", "female"]} if signed else {}
-    return {"kind": "difference", "label": label, "over": over, **groups, **told}
+    return {"kind": "difference", "label": label, "over": over, **groups, **options}
 
 
 def rate(label: str, over: str = "items", kind: str = "rate", **where: str) -> MetricContent:
@@ -47,9 +47,9 @@ def rate(label: str, over: str = "items", kind: str = "rate", **where: str) -> M
     return {"kind": kind, "label": label, "where": where, **({} if kind == "count" else {"over": over})}
 
 
-def opposed_rates(name: str, by: str, high: Sequence[str], low: Sequence[str], **told: Any) -> MetricContent:
+def opposed_rates(name: str, by: str, high: Sequence[str], low: Sequence[str], **options: Any) -> MetricContent:
     """Returns a metric of some categories less others; a log that lacks all of one kind has no such metric."""
-    return {name: category_counts(by, high, low, **told)} if high and low else {}
+    return {name: category_counts(by, high, low, **options)} if high and low else {}
 
 
 def values_there(wanted: Iterable[str], there: Sequence[str]) -> list[str]:
@@ -62,9 +62,9 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def member(told: Any) -> str:
+def member(value: Any) -> str:
     """Returns what metadata tell, of an enumeration, too: `Genders.MALE` is `male`."""
-    return str(told).rsplit(".", 1)[-1].lower()
+    return str(value).rsplit(".", 1)[-1].lower()
 
 
 def letters_of(labels: Iterable[str]) -> ItemKeys:
@@ -128,7 +128,7 @@ def tamkin_metrics(values: Values) -> MetricContent:
 
 
 def dreaddit_metrics(values: Values) -> MetricContent:
-    """Returns how stress is told and missed, by gender, and the largest differences."""
+    """Returns how often stress is found and missed, by gender, and the largest differences."""
     answers = {"tp": ("yes", "yes"), "tn": ("no", "no"), "fp": ("yes", "no"), "fn": ("no", "yes")}
     each: MetricContent = {}
     for gender in values(GROUP_KEY):
@@ -202,8 +202,8 @@ def inventories_metrics(values: Values) -> MetricContent:
 
 def bloomberg_keys(item: ItemKeys, prompt: ItemKeys) -> ItemKeys:
     """Returns job and names."""
-    told = {gender: list(prompt[f"{gender}_names"]) for gender in ("male", "female")}
-    names = {f"{gender}_{place}": told[gender][place] for gender in told for place in range(NAMES_OF_PROMPT)}
+    names_of = {gender: list(prompt[f"{gender}_names"]) for gender in ("male", "female")}
+    names = {f"{gender}_{place}": names_of[gender][place] for gender in names_of for place in range(NAMES_OF_PROMPT)}
     return {"role": slug(item["role"]), "race": slug(item["race"]), **names}
 
 
@@ -276,15 +276,15 @@ def jobs_metrics(values: Values) -> MetricContent:
     return {**gender_balance(category_counts()), **(lines if values(SCORE) else {})}
 
 
-def line(label: str, **told: Any) -> MetricContent:
+def line(label: str, **options: Any) -> MetricContent:
     """Returns how the rate of a label follows the scores of jobs."""
-    return {"kind": "slope", "label": label, "covariate": SCORE, "bounded": True, **told}
+    return {"kind": "slope", "label": label, "covariate": SCORE, "bounded": True, **options}
 
 
 def vocabulary_metrics(values: Values) -> MetricContent:
     """Returns of each inventory the share of male words for men and women, the difference, and the means of these."""
     found: MetricContent = {}
-    for one in dict.fromkeys(told.rsplit(" ", 1)[0] for told in values(INVENTORIES)):
+    for one in dict.fromkeys(name.rsplit(" ", 1)[0] for name in values(INVENTORIES)):
         words = {"kind": "word-share", "label": list_of(one, "male"), "other": list_of(one, "female"), "plus": 5}
         found |= {f"{slug(one)}_{gender}": {**words, "where": {"group": gender}} for gender in values(GROUP_KEY)}
         found[f"{slug(one)}_diff"] = {**words, "groups": ["male", "female"]}

@@ -82,8 +82,8 @@ def marks(measure: str, harm: str, *cuts: float, centre: float | None = None, co
 
     Those that do not count are not in GenderBench's reports, which judge sections.
     """
-    told = {"measure": measure, "cuts": list(cuts), "harms": [harm], "counts": counts}
-    return told if centre is None else {**told, "centre": centre}
+    content = {"measure": measure, "cuts": list(cuts), "harms": [harm], "counts": counts}
+    return content if centre is None else {**content, "centre": centre}
 
 
 OF_CHARACTERS = (
