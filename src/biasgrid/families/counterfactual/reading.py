@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.counterfactual.biases import check_group_tokens, read_biases
@@ -35,10 +34,6 @@ from biasgrid.families.counterfactual.pack import (
 )
 from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
 from biasgrid.families.family import OneToken
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_CASE_INSTANCES = 2**32 - 1
 
