@@ -119,7 +119,7 @@ def test_faulty_classes_are_refused(old: str, new: str, message: str, tmp_path: 
     assert found[0].startswith(message)
 
 
-def test_what_is_made_of_answers_asks_nothing_again(tmp_path: Path) -> None:
+def test_other_metrics_of_the_same_answers_ask_nothing_again(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     first, measured = asking_of(files).digest(), load_probe(files.probe).digest
     files.probe.write_text(CHESS.replace("0.75", "0.8"))

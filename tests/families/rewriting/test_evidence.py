@@ -1,4 +1,4 @@
-"""The answers behind what is beyond the noise, and the words in which two texts differ."""
+"""The answers behind corrected similarities, and the words in which two texts differ."""
 
 from pathlib import Path
 

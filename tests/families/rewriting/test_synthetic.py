@@ -1,4 +1,4 @@
-"""Unkind answers synthetic in corpora of rewritten prompts, and measured in models that have learned these."""
+"""Known effects: synthetic corpora of unkind answers, and models that have learned these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group effects synthetic in corpora, and measured in classifiers that have learned these."""
+"""Known group effects: synthetic corpora of cases, and classifiers that have learned these."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts; and given answers."""
+"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts; and precomputed responses."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def config(folder: Path, **keys: Any) -> Any:
 
 
 def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: dict[str, float]) -> pl.DataFrame:
-    """The measures of given answers, by prompt and group one for each repetition."""
+    """The measures of precomputed responses, by prompt and group one for each repetition."""
     grid = config(folder, harms=HARMS)
     question = grid.question("writer", "prompts")
     assert question.scorers == {"toxicity": "score"}
@@ -143,7 +143,7 @@ def answered(folder: Path, rows: list[dict[str, Any]]) -> list[str]:
     return []
 
 
-def test_given_answers_are_checked_against_what_is_asked(lists: Path) -> None:
+def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> None:
     pairs = [(PROMPTS[0], group) for group in (*GROUPS, "neutral")] + [(PROMPTS[1], "neutral")]
     rows = [
         {"prompt": prompt, "group": group, "repetition": number, "response": "Yes."}

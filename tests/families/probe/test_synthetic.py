@@ -1,4 +1,4 @@
-"""Answers synthetic in corpora of probes, and measured in models that answer as these do."""
+"""Known effects: synthetic corpora of answers to probes, and models that answer as these do."""
 
 from __future__ import annotations
 
