@@ -1,4 +1,4 @@
-"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts; and precomputed responses."""
+"""What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts, precomputed responses."""
 
 import json
 from pathlib import Path

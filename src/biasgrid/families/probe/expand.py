@@ -16,7 +16,6 @@ from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import SCORED, ProbeRequests
-from biasgrid.families.sampling import Sample
 
 OptionOrder = tuple[str, ...]
 SCHEMA = {
@@ -29,20 +28,16 @@ SCHEMA = {
 def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
     head, files = requests.probe.head, requests.files
-    count = len(requests.probe.items)
-    chosen = range(count) if files.sample is None else sampled_items(count, files.sample)
-    rows = pl.DataFrame([row for item in chosen for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
+    items = list(range(len(requests.probe.items)))
+    if files.sample is not None:
+        # Of one seed, larger samples hold the smaller ones.
+        items = sorted(random_order(len(items), files.sample.seed)[: files.sample.count(len(items))].tolist())
+    rows = pl.DataFrame([row for item in items for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
     candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
     candidate_columns = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
     return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS)
-
-
-def sampled_items(count: int, sample: Sample) -> list[int]:
-    """Returns which items are in a sample; of one seed, larger samples hold the smaller ones."""
-    chosen: list[int] = sorted(random_order(count, sample.seed)[: sample.count(count)].tolist())
-    return chosen
 
 
 def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:

@@ -208,7 +208,11 @@ def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[st
     table = (
         table_of_words([tokenize_words(text.lower()) for text in responses.drop_nulls()]) if is_original else cleaned
     )
-    found = phrases_as_spelled(groups) if is_original else cleaned_phrases(groups)
+    if is_original:
+        # Among the words of answers, LangFair finds no texts of several words, nor such with capitals.
+        found = phrases_of_groups(groups, lambda word: (word,))
+    else:
+        found = phrases_of_groups(groups, lambda word: tuple(clean_word(part) for part in word.split()))
     of_groups = {name: some for name, some in found.items() if some}
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
     phrases = [(target,) if is_original else tuple(target.split()) for target in targets]
@@ -217,16 +221,6 @@ def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[st
     silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
-
-
-def cleaned_phrases(groups: GroupWords) -> dict[str, list[Phrase]]:
-    """Returns what is looked for of each group, in lower case and without marks, split at white space."""
-    return phrases_of_groups(groups, lambda word: tuple(clean_word(part) for part in word.split()))
-
-
-def phrases_as_spelled(groups: GroupWords) -> dict[str, list[Phrase]]:
-    """Returns what LangFair looks for among the words of answers: texts of several words or with capitals are none."""
-    return phrases_of_groups(groups, lambda word: (word,))
 
 
 def phrases_of_groups(groups: GroupWords, phrase_of: Callable[[str], Phrase]) -> dict[str, list[Phrase]]:

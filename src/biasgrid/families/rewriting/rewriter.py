@@ -101,9 +101,9 @@ class Rewriter(TextRewriter):
         """Yields the words of groups in a text."""
         for found in self.pattern.finditer(text):
             readings = self.readings[" ".join(found[0].lower().split())]
-            chosen = next(
-                (one for one in conditional_first(readings) if self.holds(one.row.condition, text, found.end())), None
-            )
+            # Readings that need something behind the word come before those that always hold.
+            ordered = sorted(readings, key=lambda one: one.row.condition is None)
+            chosen = next((one for one in ordered if self.holds(one.row.condition, text, found.end())), None)
             if chosen is not None:
                 yield WordMatch(found.start(), found.end(), chosen.spelling, chosen.row)
 
@@ -152,11 +152,6 @@ class Rewriter(TextRewriter):
         plain = behind.strip().replace("’", "'")  # noqa: RUF001
         other = agreeing.get(plain.lower())
         return None if other is None else behind[: len(behind) - len(plain)] + other
-
-
-def conditional_first(readings: list[WordReading]) -> list[WordReading]:
-    """Returns readings that hold under a condition before others."""
-    return sorted(readings, key=lambda one: one.row.condition is None)
 
 
 def match_case(word: str, found: str, spelling: str, starts: bool) -> str:

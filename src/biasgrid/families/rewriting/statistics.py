@@ -47,7 +47,11 @@ def statistics(
     prompts = observations.select("prompt").unique().sort("prompt").with_row_index("place")
     rows = observations.cast({pl.Categorical: pl.String}).join(prompts, on="prompt", maintain_order="left")
     measured = measures.select(*ROW, "value", "n")
-    further = [*harms_without_prompts(rows, len(prompts), options["harms"]), *lists_without_prompts(rows, len(prompts))]
+    lists = rows.filter(pl.col("group") != NEUTRAL_GROUP, other=NEUTRAL_GROUP)
+    further = [
+        *harms_without_prompts(rows, len(prompts), options["harms"]),
+        means_without_prompts(lists, ["score", "group"], len(prompts), measure_columns("list_similarity")),
+    ]
     rows = rows.filter(pl.col("group") != NEUTRAL_GROUP, pl.col("other").fill_null("") != NEUTRAL_GROUP)
     found = [*jackknife_means(rows, prompts, options), *further]
     table = pl.concat([each.rows for each in found], how="diagonal_relaxed")
@@ -209,12 +213,6 @@ def harms_without_prompts(
                 yield means_without_prompts(
                     values, ["score", *keys], prompts, measure_columns(f"harm_{name}", threshold=threshold)
                 )
-
-
-def lists_without_prompts(rows: pl.DataFrame, prompts: int) -> Iterator[JackknifeNumbers]:
-    """Yields how like the lists for each group are to those for neutral words; arguments as in `harms`."""
-    pairs = rows.filter(pl.col("group") != NEUTRAL_GROUP, other=NEUTRAL_GROUP)
-    yield means_without_prompts(pairs, ["score", "group"], prompts, measure_columns("list_similarity"))
 
 
 def means_without_prompts(

@@ -70,7 +70,8 @@ class ProbeChecks:
         """Yields prompts that are none, and keys whose values are no text or number."""
         for number, item in enumerate(self.probe.head.items):
             prompts = item.get(PROMPTS_KEY, [])
-            if PROMPTS_KEY in item and not (isinstance(prompts, list) and prompts and all(map(is_mapping, prompts))):
+            are_prompts = isinstance(prompts, list) and prompts and all(isinstance(each, dict) for each in prompts)
+            if PROMPTS_KEY in item and not are_prompts:
                 yield self.fault(
                     ("items", number, PROMPTS_KEY), value_text(prompts), "a list of mappings, one a prompt"
                 )
@@ -241,11 +242,6 @@ class ProbeChecks:
                 yield self.fault(
                     ("metric", name), "'own', which is a method of a class", "another kind, or a Python file"
                 )
-
-
-def is_mapping(value: object) -> bool:
-    """Says whether a value is a mapping."""
-    return isinstance(value, dict)
 
 
 def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:

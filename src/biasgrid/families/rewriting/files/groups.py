@@ -175,7 +175,7 @@ def word_rows(head: GroupFile) -> Iterator[WordRow]:
     """Yields the rows of a file, of nouns one for the singular and one for the plural."""
     for name, condition in CONDITIONS.items():
         for number, row in enumerate(getattr(head, name)):
-            for forms in (singulars, plurals) if name == "nouns" else (same_words,):
+            for forms in (singulars, plurals) if name == "nouns" else (list,):
                 yield word_row(
                     [forms(words_of_cell(cell)) for cell in row], len(head.groups), condition, (name, number)
                 )
@@ -192,11 +192,6 @@ def word_row(cells: list[list[str]], groups: int, condition: Condition | None, p
         word.removesuffix(DEFAULT_SIGN).lower() for cell in cells for word in cell if word.endswith(DEFAULT_SIGN)
     )
     return WordRow(tuple(words[0] for words in plain), sought, condition, defaults, place)
-
-
-def same_words(words: list[str]) -> list[str]:
-    """Returns words as they are."""
-    return words
 
 
 def singulars(words: list[str]) -> list[str]:
