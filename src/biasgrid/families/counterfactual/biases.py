@@ -135,7 +135,7 @@ def json_type(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Returns a value as it stands in JSON, for a fault's problem."""
+    """Returns a value as JSON has it, for a fault's problem."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,6 +1,6 @@
 """Turns a pack into the table of its cases.
 
-What stands between identity terms is built once per case, and stands once in memory for all of its terms: the rows are
+The text between identity terms is built once per case, and is once in memory for all of its terms: the rows are
 no more than a cross join of cases and terms, and a concatenation of strings.
 """
 
@@ -208,7 +208,7 @@ def fill_slots(pack: CasePack, template: CaseTemplate, cases: IntArray) -> pl.Da
 
 
 def opposite_slots(template: CaseTemplate) -> Iterator[tuple[Slot, Slot]]:
-    """Yields each slot with the one that takes its filling where those of each placeholder stand in reversed order."""
+    """Yields each slot with the one that takes its filling where those of each placeholder are in reversed order."""
     for token in {slot.token for slot in template.slots}:
         slots = [slot for slot in template.slots if slot.token == token]
         yield from zip(slots, reversed(slots), strict=True)

@@ -82,14 +82,14 @@ TemplateText = tuple[str | Slot | GroupSlot, ...]
 
 
 def readable_text(text: TemplateText) -> str:
-    """Returns a text as a person reads it: group tokens stand without their numbers."""
+    """Returns a text as a person reads it: group tokens without their numbers."""
     return "".join(part.token if isinstance(part, GroupSlot) else str(part) for part in text)
 
 
 def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[TemplateText]:
     """Splits the texts of one template at their placeholders.
 
-    The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it stands. A group token of the form
+    The n-th `<x>` over all texts is slot n of x; `<x:n>` is slot n too, wherever it is. A group token of the form
     `<word>` may carry a number, which means nothing: all of its occurrences take the same term.
 
     Args:
@@ -141,13 +141,13 @@ def slots_of(texts: Iterable[TemplateText]) -> tuple[Slot, ...]:
 
 
 def group_tokens_of(texts: Iterable[TemplateText]) -> set[str]:
-    """Returns the group tokens that stand in texts."""
+    """Returns the group tokens in texts."""
     return {part.token for text in texts for part in text if isinstance(part, GroupSlot)}
 
 
 @dataclass(frozen=True)
 class Filling:
-    """A filling and where it stands."""
+    """A filling and its place."""
 
     text: str
     file: str
@@ -249,7 +249,7 @@ class CaseTemplate:
 
 @dataclass(frozen=True)
 class Identity:
-    """What stands for a social group in a case; several of each where bias types intersect."""
+    """The terms for a social group in a case; several of each where bias types intersect."""
 
     bias_types: tuple[str, ...]
     groups: tuple[str, ...]
@@ -280,7 +280,7 @@ class CasePack:
     """The content of a dataset's files.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None stands for every bias type in turn.
+        group_tokens: what identity terms replace, with its bias type; None means every bias type in turn.
         templates: the templates, in reading order.
         fillings: the fillings by token; a filling may hold group tokens.
         biases: identity terms by bias type and group.
@@ -324,7 +324,7 @@ class CasePack:
 
     @cached_property
     def tokens_in_fillings(self) -> dict[str, list[str]]:
-        """The group tokens that stand in the fillings of each token."""
+        """The group tokens in the fillings of each token."""
         return {
             token: [group for group in self.group_tokens if any(group in filling for filling in fillings)]
             for token, fillings in self.fillings.items()

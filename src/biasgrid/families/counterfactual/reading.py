@@ -6,7 +6,7 @@ What makes other instances than in BiaXposer itself, which never reports what is
 - A group token may have any form. One of the form `<word>` may carry a number, as in `<group:1>`, which used to be
   left in the text. Tokens that begin with `group` are ordinary placeholders; they used to be left in the text.
 - A group token in the label (an answer) is filled with the term; it used to be left in the label.
-- Fillings are stripped of all white space around them; blank lines, and fillings that stand twice among those of a
+- Fillings are stripped of all white space around them; blank lines, and fillings that are twice among those of a
   token, are dropped. They used to make cases.
 - A template that holds no group token is refused; it used to be asked once per term, always with the same answer.
 - Templates with the same inputs are refused; there each makes cases of its own. So are target words that hold a
@@ -109,7 +109,7 @@ class PlannedCases:
             instances = expand_cases(self.pack, case, case + 1)
             columns = instances.select("text_pair", "text", *candidates_of(self.pack))
             rows += columns.gather_every(max(1, len(instances) * steps // count)).rows()
-        # Every tokenizer writes its mask otherwise; any word stands for that one token.
+        # Every tokenizer writes its mask otherwise; any word can replace that one token.
         return [
             (context or "", text.replace(MASK_TOKEN, "it"), [word for word in words if word is not None])
             for context, text, *words in rows

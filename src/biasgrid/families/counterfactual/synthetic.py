@@ -31,7 +31,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The mean score of each group (schema `SYNTHETIC`).
     """
     probability = 1 - pl.col("guesses") * (1 - 1 / len(bias.labels))
-    # Where a text stands for several groups, a model can learn no more than their mean.
+    # Where several groups have the same text, a model can learn no more than their mean.
     of_text = probability.mean().over("text", "text_pair")
     effects = means_by(with_guesses(instances, bias).select(*GROUP_OF_CASE, value=of_text), GROUP_OF_CASE).sort(
         GROUP_OF_CASE

@@ -25,9 +25,9 @@ from biasgrid.families.counterfactual.pack import (
 from biasgrid.families.white_space import SPACING, spacing_problem
 
 FIRST_MARK = 0x100000
-"""Where the private characters begin that stand for holes of a text; no text in any language has them."""
+"""The first of the private characters that mark the holes of a text; no text in any language has them."""
 Hole = tuple[str, Sequence[str]]
-"""The mark that stands for a hole, and what fills it."""
+"""The mark of a hole, and what fills it."""
 TEMPLATE_KEYS = {
     "group_token": "what identity terms replace, such as <group>",
     "input_names": "the names of a template's inputs, in the order in which a model reads them",
@@ -47,7 +47,7 @@ class TemplateHeader:
     """What a template file says of all its templates.
 
     Attributes:
-        group_tokens: what identity terms replace, with its bias type; None stands for every bias type in turn.
+        group_tokens: what identity terms replace, with its bias type; None means every bias type in turn.
         input_names: the names of a template's inputs.
         label_name: the name of what is to be predicted.
     """
@@ -59,7 +59,7 @@ class TemplateHeader:
 
 @dataclass(frozen=True)
 class LocatedTemplate:
-    """A template and where it stands."""
+    """A template and its place."""
 
     file: str
     where: str
@@ -67,7 +67,7 @@ class LocatedTemplate:
 
 
 def template_files(path: Path) -> list[Path]:
-    """Returns the template files that a path stands for: itself, or all JSON files below it, in sorted order."""
+    """Returns the template files of a path: itself, or all JSON files below it, in sorted order."""
     if not path.is_dir():
         return [path]
     return [
@@ -378,7 +378,7 @@ class TaskChecks:
             self.faults.append(Fault(located.file, where, problem, f"exactly one {MASK_TOKEN}"))
 
     def check_targets(self, located: LocatedTemplate, targets: Sequence[str]) -> None:
-        """Reports target words that stand twice, or that are no words."""
+        """Reports target words that are given twice, or that are no words."""
         where = f"{located.where}.{self.header.label_name}"
         for word, count in Counter(targets).items():
             problem = spacing_problem(word)
@@ -394,7 +394,7 @@ class TaskChecks:
 
     def check_answer(self, located: LocatedTemplate, answer: TemplateText, context: TemplateText) -> None:
         """Reports an answer that is not in the context in every instance; capital letters are all one."""
-        # Once what has few fillings is filled, the answer often stands there whatever fills the rest.
+        # Once what has few fillings is filled, the answer is often in it whatever fills the rest.
         slots = sorted(slots_of([answer, context]), key=lambda slot: len(self.fillings[slot.token]))
         parts: list[Slot | GroupSlot] = [*slots, *map(GroupSlot, self.header.group_tokens)]
         marks: dict[Slot | GroupSlot, str] = {part: chr(FIRST_MARK + place) for place, part in enumerate(parts)}
@@ -421,9 +421,9 @@ def mark_holes(text: TemplateText, marks: dict[Slot | GroupSlot, str]) -> str:
 
 
 def answer_outside(answer: str, context: str, holes: Sequence[Hole]) -> tuple[str, str] | None:
-    """Looks for an instance whose answer does not stand in its context.
+    """Looks for an instance whose answer is not in its context.
 
-    Where the answer stands in the context before all holes are filled, it does so whatever fills them. Fillings may
+    Where the answer is in the context before all holes are filled, it does so whatever fills them. Fillings may
     hold the marks of holes that follow.
 
     Returns:

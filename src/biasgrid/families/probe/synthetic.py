@@ -1,7 +1,7 @@
 """Known effects, by synthetic corpora of answers: models trained on them choose options at known probabilities.
 
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
-others in even steps between; where prompts name no group, items stand for groups. Of k options the corpus gives the
+others in even steps between; where prompts name no group, items are groups. Of k options the corpus gives the
 expected one at probability 1/k + (1 - 1/k) share; where none is expected, the first one by name at (1 - strength)/k +
 share. The rest is that of the other options, of all alike. A model that learned these probabilities has the metrics
 that are made of them, whatever these are.

@@ -258,7 +258,7 @@ def measures_of_rewriting(similarity: str) -> Mapping[str, Measure]:
     """Declares the measures of a dataset.
 
     Args:
-        similarity: the options of that whose excess stands in the summary.
+        similarity: the options of the similarity whose corrected value is in the summary.
     """
     return REWRITING_MEASURES | {
         "similarity_corrected": replace(REWRITING_MEASURES["similarity_corrected"], headline=similarity)

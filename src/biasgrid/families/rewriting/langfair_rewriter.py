@@ -52,7 +52,7 @@ class TokenRewriter(TextRewriter):
 
 
 class PhraseRewriter(TextRewriter):
-    """Replaces phrases wherever they stand."""
+    """Replaces phrases everywhere, also within words."""
 
     def __init__(self, groups: GroupWords):
         """Takes the words of groups and those for persons."""

@@ -190,7 +190,7 @@ def harm_measures(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Ite
 
 
 def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
-    """Yields how unevenly target words stand near the words of groups: each word, and their mean.
+    """Yields how unevenly target words are spread near the words of groups: each word, and their mean.
 
     Args:
         answers: observations of single answers.

@@ -25,7 +25,7 @@ from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.tables.schema import NeverNaN, column, table
 
 SCORE_WITH_RESPONSE = "refused"
-"""The score in whose rows the answers stand, too."""
+"""The score whose rows also have the answers."""
 READ = ["instance", "prompt", "group", "repetition"]
 """The columns of instances that are observed."""
 SAID = ["instance", "status", "response"]

@@ -131,7 +131,7 @@ def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]
     examples = example_payloads(cell.examples, EXPLAINED)
     for unit in (unit for example in examples for unit in example["units"]):
         unit |= {"scores": SCORE_TITLES, "what": "beyond the noise"}
-        # The answers of a repetition stand one after the other.
+        # The two answers of a repetition are consecutive rows.
         for one, other in zip(unit["rows"][::2], unit["rows"][1::2], strict=True):
             for name in TEXT_COLUMNS_SHOWN:
                 one[name], other[name] = (

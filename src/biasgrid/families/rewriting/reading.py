@@ -29,7 +29,7 @@ class RewritingFiles:
 
     Attributes:
         prompts: the file of prompts.
-        column: where they stand in it.
+        column: their column in it.
         groups: the file of groups.
         repetitions: how often each text is asked.
         sample: which prompts are asked, None for all that can be rewritten.
@@ -37,7 +37,7 @@ class RewritingFiles:
         rewrite: `prompt` or `system`.
         as_original: whether texts are rewritten as LangFair does.
         neutral: whether all prompts are asked with neutral words, too.
-        layout: as what set of prompts their folder is read, None where they stand in a file.
+        layout: as what set of prompts their folder is read, None where they are in a file.
         template: what is asked of each prompt, None for the prompt itself or what the layout says.
     """
 
@@ -134,7 +134,7 @@ class RewritingRequests:
                 yield RewrittenPrompt(number, original, words, [prompt] * len(places), [*texts])
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Returns what is asked: each prompt as it stands in the file, with each group that it is asked about."""
+        """Returns what is asked: each prompt as it is in the file, with each group that it is asked about."""
         named = [(self.prompts[number], group) for number in self.sampled for group in self.groups.names]
         return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
 
@@ -220,5 +220,5 @@ def unawareness_text(requests: RewritingRequests) -> str:
 
 
 def commonest_words(words: Counter[str]) -> str:
-    """Names the commonest words with how often each stands there."""
+    """Lists the commonest words with their counts."""
     return ", ".join(f"{word} {count}" for word, count in words.most_common(WORDS_SHOWN))

@@ -19,9 +19,9 @@ NO_NOUN = frozenset(
     " up upon us very was we well were what when where whether which while who whose why will with without would"
     " yesterday yet you your".split()
 )
-"""Words with which no noun begins: before these `her` is the object, and `his` stands alone."""
+"""Words with which no noun begins: before these `her` is the object, and `his` has no noun."""
 SENTENCE_START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
-"""What stands before the first word of a sentence."""
+"""What comes before the first word of a sentence."""
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 VOWEL = re.compile(r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir", re.I)
 """How words begin that take `an`."""
@@ -48,7 +48,7 @@ class WordMatch(NamedTuple):
         start: where it begins.
         end: where it ends.
         spelling: how the file spells it.
-        row: what may stand in its place.
+        row: what may replace it.
     """
 
     start: int
@@ -159,7 +159,7 @@ def match_case(word: str, found: str, spelling: str, starts: bool) -> str:
 
     Args:
         word: as the file spells it.
-        found: what stands in the text.
+        found: how the text spells it.
         spelling: how the file spells that.
         starts: whether it begins a sentence.
     """
@@ -171,7 +171,7 @@ def match_case(word: str, found: str, spelling: str, starts: bool) -> str:
 
 
 def with_article(before: str, word: str) -> str:
-    """Returns what stands before a word, with `a` or `an` as the word takes it."""
+    """Returns the text before a word, with `a` or `an` as the word takes it."""
     article = ARTICLE.search(before)
     if article is None:
         return before

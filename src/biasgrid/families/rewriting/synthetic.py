@@ -48,14 +48,14 @@ def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     shares = groups.with_columns(share=even_steps(groups, bias))
     share = pl.col("share").fill_null(bias.strength / 2)
     joined = named.join(shares, on=BIAS_TYPE_AND_GROUP, how="left", maintain_order="left")
-    # Where a text stands for several groups, a model can learn no more than their mean.
+    # Where several groups have the same text, a model can learn no more than their mean.
     return joined.with_columns(unkind=(0.5 + share - bias.strength / 2).mean().over(REWRITING_TEXTS)).drop("share")
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     """Makes a training text for generative models out of rewritten prompts.
 
-    The texts of a group are drawn together; each stands there once, however often it is asked.
+    The texts of a group are drawn together; each is in the corpus once, however often it is asked.
 
     Args:
         instances: as in `known_effects`.

@@ -1,1 +1,1 @@
-"""Files of probes: what may stand in them, and what is wrong with them."""
+"""Files of probes: what they may contain, and what is wrong with them."""

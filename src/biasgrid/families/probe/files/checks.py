@@ -272,7 +272,7 @@ def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
 
 
 def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields labels that nothing stands for, or the same as for another one, or that look like others."""
+    """Yields labels without texts, with texts of another label, or that look like others."""
     evaluator = probe.head.evaluator
     for name, other in similar_names(probe.labels):
         problem = f"the label {name!r} is {other!r} but for case or normal form"

@@ -1,4 +1,4 @@
-"""What stands in the log of a probe: of each line the state of the probe, of which the last one counts."""
+"""Reads the log of a probe of GenderBench: each line is the state of the probe, and the last one counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LoggedNumber = float | None
 
 
 class LogPart(BaseModel):
-    """A part of a log; other keys than those that are read may stand beside them."""
+    """A part of a log; it may have other keys than those that are read."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

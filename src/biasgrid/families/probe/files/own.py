@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class ProbeClass:
     """A probe in Python: attributes of the names of a probe's keys, and its items.
 
-    With the evaluator `own` its method `observe` says what stands in an answer; metrics of the kind `own` are what its
+    With the evaluator `own` its method `observe` observes an answer; metrics of the kind `own` are what its
     method `measure` returns.
     """
 

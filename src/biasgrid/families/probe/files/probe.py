@@ -31,7 +31,7 @@ class Probe:
     """A probe.
 
     Attributes:
-        document: what stands in its file, with lines where these are known.
+        document: the content of its file, with lines where these are known.
         head: what it says.
         items: for each item the keys of its prompts, with those of the item.
         words: for each list of its evaluator the words, in lower case.

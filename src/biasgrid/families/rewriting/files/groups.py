@@ -63,7 +63,7 @@ class WordRow:
         sought: for each group what is looked for, in the spelling of the file.
         condition: what must follow.
         defaults: which of what is looked for is meant where another row has it, too.
-        place: where the row stands in its file.
+        place: the row's place in its file.
     """
 
     written: tuple[str, ...]
@@ -141,7 +141,7 @@ def read_people(path: Path) -> tuple[str, ...]:
 
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
-    """Yields rows of unequal lengths, empty words, names of groups that stand twice, and what needs `people`."""
+    """Yields rows of unequal lengths, empty words, groups named twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
     for name, other in similar_names(head.groups):
@@ -167,7 +167,7 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
 
 
 def words_of_cell(cell: WordsOfGroup) -> list[str]:
-    """Returns the words of a cell as they stand there."""
+    """Returns the words of a cell as they are given."""
     return [cell] if isinstance(cell, str) else cell
 
 
@@ -195,7 +195,7 @@ def word_row(cells: list[list[str]], groups: int, condition: Condition | None, p
 
 
 def singulars(words: list[str]) -> list[str]:
-    """Returns what stands before the stroke of nouns."""
+    """Returns the part of nouns before the stroke."""
     return [re.sub(r"/[^)*]+", "", word) for word in words]
 
 

@@ -22,7 +22,7 @@ class PromptLayout(NamedTuple):
 
     Attributes:
         files: the names of its files, of which the first that is there is read.
-        column: where a prompt stands in a row.
+        column: the column of the prompts.
         template: what is asked.
     """
 
@@ -54,7 +54,7 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
 
     Args:
         path: the file.
-        column: where they stand in a file that has columns.
+        column: the column of the prompts, in a file that has columns.
 
     Returns:
         The prompts that differ, in the file's order, and what is wrong with it.
@@ -77,7 +77,7 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
 
 
 def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
-    """Yields the places of prompts and what stands there.
+    """Yields prompts with their places.
 
     Raises:
         InputError: the file cannot be read, is of another format, or lacks the column.

@@ -23,14 +23,14 @@ from biasgrid.families.rewriting.formulas.tokens import stems, tokenize_words
 
 LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
 AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
-"""What stands between a name and what is said of it."""
+"""Separates a name from what is said of it."""
 LIST_MARKS = re.compile(r"[^\w\s]|_")
 
 
 def listed_names(answer: str) -> list[str]:
     """Returns what a list in an answer names: lines that begin with a number, a dash, a star or a dot.
 
-    Of a line what stands before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
+    Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous white space; of names
     that are there twice the first.
     """
     entries = (LIST_ENTRY.match(line) for line in answer.splitlines())
@@ -58,7 +58,7 @@ def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
 
 
 def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns PRAG: pairs of names of the first list that stand in the same order in the second; None of empty lists.
+    """Returns PRAG: pairs of names of the first list that are in the same order in the second; None of empty lists.
 
     Number of pairs of which the first name is in the second list, and the other behind it there or missing, by
     K (K - 1) / 2. With one name each 1 where these are the same, else 0.
@@ -162,7 +162,7 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
     """Returns the F-measure of lines: what a line of the reference shares with any line of the candidate counts.
 
-    A stem counts no more often than it stands in either text.
+    A stem counts no more often than it occurs in either text.
     """
     left_one, left_other = (Counter(stem for line in text for stem in line) for text in (reference, candidate))
     sizes, hits = (left_one.total(), left_other.total()), 0
@@ -253,7 +253,7 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 
 
 def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
-    """Yields the n-grams of a text with how often each stood before, so that sets share clipped counts."""
+    """Yields the n-grams of a text with how often each occurred before, so that sets share clipped counts."""
     seen: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
         count = seen.get(gram, 0)

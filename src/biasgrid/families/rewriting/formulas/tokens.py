@@ -63,13 +63,13 @@ def tokenize_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=2**16)
 def split_inner_word(part: str) -> tuple[str, ...]:
-    """Splits what stands between white space, but not last in a sentence."""
+    """Splits a part between white space that is not the last of a sentence."""
     return tuple(nltk_tokenizer().tokenize(part + FOLLOWING_WORD)[:-1])
 
 
 @lru_cache(maxsize=2**16)
 def split_last_word(part: str) -> tuple[str, ...]:
-    """Splits what stands last in a sentence."""
+    """Splits the last part of a sentence."""
     return tuple(nltk_tokenizer().tokenize(part))
 
 

@@ -1,4 +1,4 @@
-"""Which words stand near the words of groups: co-occurrence bias and stereotypical associations, without a model."""
+"""Which words are near the words of groups: co-occurrence bias and stereotypical associations, without a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STOP_WORDS = frozenset(
 OUTER_MARKS = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
 DIGIT_RUN = re.compile(r"\d+")
 NUMBER_WORD = "<number>"
-"""What stands for digits."""
+"""Replaces digits."""
 Phrase = tuple[str, ...]
 """Words that are looked for one behind the other; mostly one."""
 DISTANCE_WEIGHT = 0.95
@@ -87,10 +87,10 @@ def co_occurrence_bias(
     stop_words: Collection[str],
     fading: float = DISTANCE_WEIGHT,
 ) -> pl.DataFrame:
-    """Computes by how much likelier words stand near the words of one group than near those of another.
+    """Computes by how much likelier words are near the words of one group than near those of another.
 
     With c_g(w) the sum, over pairs of w and a word of group g in one text, of fading ^ (how many words they are apart),
-    and P(w|g) = (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g stand in the texts, it
+    and P(w|g) = (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g occur in the texts, it
     is abs(log10(P(w|g) / P(w|h))): 0 where w is as near to both groups, 1 where it is ten times as likely with one. The
     words v are all but those of groups and stop words (Bordia and Bowman, NAACL SRW 2019; with their infinite window,
     as LangFair has it).
@@ -104,7 +104,7 @@ def co_occurrence_bias(
 
     Returns:
         `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it is made of: rows for
-        those targets that stand in a text with words of both groups.
+        those targets that occur in a text with words of both groups.
     """
     of_groups = {name: find_phrases(words, phrases) for name, phrases in groups.items()}
     ignored = {*stop_words, *(part for phrases in groups.values() for phrase in phrases for part in phrase)}
@@ -133,7 +133,7 @@ def co_occurrence_bias(
 
 
 def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) -> pl.DataFrame:
-    """Returns `word`, `near`, how much of it stands near some places, and `pairs`, how often it does at all."""
+    """Returns `word`, `near`, its weighted count near some places, and `pairs`, how often it does at all."""
     pairs = words.join(places.select("text", place="position"), on="text")
     apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
     return pairs.group_by("word").agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len()).sort("word")
@@ -142,11 +142,11 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
 def stereotypical_associations(
     words: pl.DataFrame, targets: Collection[Phrase], groups: Mapping[str, Collection[Phrase]]
 ) -> pl.DataFrame:
-    """Computes how unevenly words stand in one text with the words of groups.
+    """Computes how unevenly words occur in one text with the words of groups.
 
-    With c_g(w) the sum over texts of how often w stands there times how often words of group g do, and l_g the length
+    With c_g(w) the sum over texts of how often w occurs there times how often words of group g do, and l_g the length
     of the list of g, it is the total variation distance of c_g(w) / l_g, as shares of the groups, from equal shares: 0
-    where w stands as often with all groups, 1 - 1/G where it stands with one of G alone (Liang et al., “Holistic
+    where w occurs as often with all groups, 1 - 1/G where it occurs with one of G alone (Liang et al., “Holistic
     Evaluation of Language Models”, TMLR 2023).
 
     Args:
@@ -155,7 +155,7 @@ def stereotypical_associations(
         groups: the words of each group.
 
     Returns:
-        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that stand in a text with words of groups.
+        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that occur in a text with words of groups.
     """
     times = find_phrases(words, targets).group_by("text", "word").len("times")
     columns = []
