@@ -20,9 +20,9 @@ from biasgrid.cli.tables import column_widths, estimate_text, fit_to_width, numb
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs import plan, status
-from biasgrid.runs.counts import UNKNOWN, Estimate
+from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.plan import Rate, make_plan
+from biasgrid.runs.plan import MachineRate, make_plan
 from biasgrid.runs.status import read_status
 
 
@@ -49,7 +49,13 @@ def test_times_have_two_units(seconds: float, text: str) -> None:
 
 
 def test_figures_have_marks() -> None:
-    figures = [Estimate(5e6), Estimate(5e6, "sampled"), Estimate(5e6, "at most"), Estimate(5e6, "about"), UNKNOWN]
+    figures = [
+        Estimate(5e6),
+        Estimate(5e6, "sampled"),
+        Estimate(5e6, "at most"),
+        Estimate(5e6, "about"),
+        UNKNOWN_NUMBER,
+    ]
     assert [estimate_text(figure) for figure in figures] == ["5.0 M", "5.0 M", "<= 5.0 M", "~5.0 M", "-"]
     assert estimate_text(Estimate(7800, "about"), time_text) == "~2 h 10 min"
 
@@ -75,7 +81,7 @@ def layout(tmp_path: Path) -> Layout:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_plan_has_a_line_per_cell_and_dataset(layout: Layout, width: int) -> None:
-    rate = Rate(rows_per_second=0.01)
+    rate = MachineRate(rows_per_second=0.01)
     plan = make_plan(layout.config, load_word_lists(layout.config), rate)
     lines = drawn(plan_table(plan, rate, width), width).splitlines()
     starts = [line.split()[0] for line in lines[2:11]]
@@ -91,7 +97,7 @@ def test_a_plan_has_a_line_per_cell_and_dataset(layout: Layout, width: int) -> N
 def test_marks_that_do_not_occur_are_not_explained(layout: Layout) -> None:
     config = layout.config
     one = config.model_copy(update={"run": config.run.model_copy(update={"models": ["one"]})})
-    text = drawn(plan_table(make_plan(one, load_word_lists(one), Rate()), Rate(), 80), 80)
+    text = drawn(plan_table(make_plan(one, load_word_lists(one), MachineRate()), MachineRate(), 80), 80)
     assert "<=" not in text
     assert "~ estimated" in text
     assert "time left" not in text
@@ -136,7 +142,7 @@ def large_status(folder: Path) -> status.Status:
 
 def large_plan(folder: Path) -> plan.Plan:
     config = read_grid(write_grid(folder))
-    planned = plan.make_plan(config, load_word_lists(config), plan.Rate(rows_per_second=0.001))
+    planned = plan.make_plan(config, load_word_lists(config), plan.MachineRate(rows_per_second=0.001))
     large: dict[str, Any] = {
         "instances": Estimate(88_888_888, "at most"),
         "tokens": Estimate(3.21e12, "about"),
@@ -190,7 +196,7 @@ def draw(what: str, folder: Path, width: int) -> list[str]:
     if what == "status":
         return lines_of(status_table(large_status(folder), width), width)
     if what == "plan":
-        return lines_of(plan_table(large_plan(folder), plan.Rate(rows_per_second=0.001), width), width)
+        return lines_of(plan_table(large_plan(folder), plan.MachineRate(rows_per_second=0.001), width), width)
     return lines_of(summary_tables(summary_rows(), width), width)
 
 

@@ -12,7 +12,7 @@ from small_measures import table_of
 from biasgrid.config import Config, load_word_lists
 from biasgrid.runs.forecast import ASSUMED, Forecast, forecast_intervals
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.plan import Rate, make_plan
+from biasgrid.runs.plan import MachineRate, make_plan
 from biasgrid.tables.files import write_table
 from biasgrid.tables.statistics import STATISTICS, VARIANCES
 
@@ -25,7 +25,7 @@ def grid(tmp_path: Path) -> Config:
 def looked(grid: Config, width: float | None = None) -> Forecast:
     """What is told of the dataset of people, as the model `one` is asked."""
     lists = load_word_lists(grid)
-    found = forecast_intervals(grid, lists, make_plan(grid, lists, Rate(rows_per_second=12)), width)
+    found = forecast_intervals(grid, lists, make_plan(grid, lists, MachineRate(rows_per_second=12)), width)
     return next(each for each in found if (each.dataset, each.variant) == ("people", "qa"))
 
 
@@ -52,7 +52,7 @@ def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> N
     assert third.instances.value == pytest.approx(0.3 * 144)
     models = sum(
         cell.dataset == "people" and cell.variant == "qa"
-        for cell in make_plan(grid, load_word_lists(grid), Rate()).cells
+        for cell in make_plan(grid, load_word_lists(grid), MachineRate()).cells
     )
     assert whole.seconds.value == pytest.approx(models * 144 / 12)
 

@@ -20,7 +20,7 @@ from biasgrid.inference.models.masked.back_end import FillMask
 from biasgrid.inference.models.masked.one_token import are_one_token
 from biasgrid.runs.counts import Estimate, InstancesToAsk
 from biasgrid.runs.layout import Layout
-from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
+from biasgrid.runs.plan import CellPlan, MachineRate, Plan, make_plan
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = 4 * 3 * 2 * 3 * 2
@@ -30,7 +30,7 @@ Checkpoints = Callable[[str, str], Path]
 
 
 def planned(config: Config, **rate: float) -> Plan:
-    return make_plan(config, load_word_lists(config), Rate(**rate))
+    return make_plan(config, load_word_lists(config), MachineRate(**rate))
 
 
 def cell_of(plan: Plan, model: str, dataset: str = "people") -> CellPlan:

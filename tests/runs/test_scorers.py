@@ -24,7 +24,7 @@ from biasgrid.jobs.progress import Beat
 from biasgrid.runs.counts import Estimate
 from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import Layout, Shard
-from biasgrid.runs.plan import CellPlan, Plan, Rate, make_plan
+from biasgrid.runs.plan import CellPlan, MachineRate, Plan, make_plan
 from biasgrid.runs.status import CellStatus, read_status
 from biasgrid.tables.files import write_table
 from biasgrid.tables.schema import answer_schema
@@ -64,7 +64,7 @@ def finish(shard: Shard, rows: int) -> None:
 
 
 def planned(layout: Layout) -> tuple[Plan, CellPlan]:
-    plan = make_plan(layout.config, load_word_lists(layout.config), Rate(rows_per_second=2))
+    plan = make_plan(layout.config, load_word_lists(layout.config), MachineRate(rows_per_second=2))
     return plan, plan.scorers[0]
 
 
@@ -134,7 +134,7 @@ def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -
 
 def test_the_tables_have_a_line_for_each_reader(layout: Layout) -> None:
     console = Console(file=io.StringIO(), width=140)
-    console.print(plan_table(planned(layout)[0], Rate(rows_per_second=100), 140))
+    console.print(plan_table(planned(layout)[0], MachineRate(rows_per_second=100), 140))
     console.print(status_table(read_status(layout.config), 140))
     told = [
         line.split("texts")[1].split() for line in console.file.getvalue().splitlines() if "nice of writer's" in line

@@ -147,14 +147,14 @@ def frame_table(title: str, frame: pl.DataFrame) -> Table:
     for column in kept:
         table.add_column(column, overflow="fold")
     for row in frame.select(kept).iter_rows():
-        table.add_row(*(value_text(value) for value in row))
+        table.add_row(*(table_value(value) for value in row))
     return table
 
 
-def value_text(value: Any) -> str:
+def table_value(value: Any) -> str:
     """Returns a value of a data frame in words."""
     if value is None:
         return "-"
     if isinstance(value, list):
-        return ", ".join(map(value_text, value))
+        return ", ".join(map(table_value, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)

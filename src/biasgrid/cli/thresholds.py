@@ -21,7 +21,7 @@ COUNTS = ("significant_tests", CONTROL)
 """Counts, which have no interval: they are results of tests."""
 
 
-class Threshold(NamedTuple):
+class LargestValue(NamedTuple):
     """The largest value that passes.
 
     Attributes:
@@ -60,7 +60,7 @@ class ThresholdCheck(NamedTuple):
         return f"{self.state:14} {self.cell}: {self.measure} {self.text}; at most {self.largest:g}"
 
 
-def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
+def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
     """Reads thresholds that are written like `gender.mu_corrected=0.05`.
 
     Args:
@@ -79,7 +79,7 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
         except ValueError:
             largest = math.nan
         if dataset and measure and math.isfinite(largest):
-            thresholds.append(Threshold(dataset, measure, largest, place))
+            thresholds.append(LargestValue(dataset, measure, largest, place))
         else:
             faults.append(Fault(place, "", repr(text), "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05"))
     if faults:
@@ -88,7 +88,7 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[Threshold]:
 
 
 def check_thresholds(
-    summary: pl.DataFrame, thresholds: Sequence[Threshold], models: Sequence[str] = (), on: On = "interval"
+    summary: pl.DataFrame, thresholds: Sequence[LargestValue], models: Sequence[str] = (), on: On = "interval"
 ) -> list[ThresholdCheck]:
     """Checks the headlines of a summary, and other numbers of whole cells, against thresholds.
 
@@ -123,13 +123,13 @@ def check_thresholds(
     return [check_row(row, threshold, on) for threshold, matches in found for row in matches.iter_rows(named=True)]
 
 
-def rows_of_threshold(summary: pl.DataFrame, threshold: Threshold) -> pl.DataFrame:
+def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
     """Returns the rows that a threshold is about: those of the headline, where there is one."""
     rows = summary.filter(dataset=threshold.dataset, measure=threshold.measure)
     return rows.filter("headline") if rows["headline"].any() else rows
 
 
-def threshold_faults(summary: pl.DataFrame, threshold: Threshold) -> Iterator[Fault]:
+def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator[Fault]:
     """Yields what a threshold names and a summary lacks."""
     dataset, measure, _, place = threshold
     of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
@@ -142,7 +142,7 @@ def threshold_faults(summary: pl.DataFrame, threshold: Threshold) -> Iterator[Fa
         yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")
 
 
-def check_row(row: Mapping[str, Any], threshold: Threshold, on: On) -> ThresholdCheck:
+def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On) -> ThresholdCheck:
     """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
     value, low, high = (row[name] for name in ("value", "low", "high"))
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)

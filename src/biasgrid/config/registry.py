@@ -19,7 +19,7 @@ from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.report.figures.registry import figures
 
 Key = TypeVar("Key")
-Value = TypeVar("Value")
+Addition = TypeVar("Addition")
 PLUGINS = "biasgrid.plugins"
 """The group of entry points whose values are the modules of installed plugins."""
 
@@ -185,7 +185,7 @@ def top_names(file: Path) -> set[str]:
     return names
 
 
-def add_to_registry(known: dict[Key, Value], more: Mapping[Key, Value], what: str) -> None:
+def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], what: str) -> None:
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:

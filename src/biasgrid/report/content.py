@@ -202,7 +202,7 @@ def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> 
     return [row | {"remedy": limits[row["measure"]].remedy} for row in flag_rows(summary).to_dicts()]
 
 
-def synthetic_rows(
+def recovery_rows(
     measures: pl.DataFrame,
     synthetic: pl.DataFrame,
     declared: Mapping[str, MeasureDefinitions],

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from biasgrid.report import bundle
-from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, synthetic_rows
+from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, recovery_rows
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
@@ -80,7 +80,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
             for name in declared
             if (controls := run.controls.of(name))
         },
-        "synthetic": synthetic_rows(tables.measures, tables.synthetic, declared, run.strengths),
+        "synthetic": recovery_rows(tables.measures, tables.synthetic, declared, run.strengths),
         "published": published_rows(tables.summary, tables.measures, tables.published),
         "published_measures": published_measures(tables.summary, tables.published),
     }

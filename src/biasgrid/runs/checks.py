@@ -33,7 +33,7 @@ INSTANCES_CHECKED = 256
 WORDS_LISTED = 5
 CONFIGS_NOTE = ".made_with.json"
 """In a folder of results the list of the config files that it is made with."""
-KEPT = "answers of servers, downloaded weights and trained models are kept"
+KEPT_AFTER_UPGRADE = "answers of servers, downloaded weights and trained models are kept"
 
 
 def check_inputs(config: Config) -> list[str]:
@@ -207,7 +207,7 @@ def upgrade_notice(results: Path) -> str | None:
     rest = f" No longer used, and yours to remove: {folders}." if unused else ""
     return (
         f"{results} was made by an earlier version. Since {VERSION} columns have other names{what}: made again are "
-        f"{again}; {KEPT}.{rest}"
+        f"{again}; {KEPT_AFTER_UPGRADE}.{rest}"
     )
 
 

@@ -44,7 +44,7 @@ class Estimate:
         return Estimate(product, loosest([self.kind, kind]))
 
 
-UNKNOWN = Estimate(None)
+UNKNOWN_NUMBER = Estimate(None)
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
@@ -53,7 +53,7 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
     parts = list(estimates)
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
-        return UNKNOWN
+        return UNKNOWN_NUMBER
     return Estimate(sum(values), loosest(part.kind for part in parts))
 
 

@@ -23,7 +23,7 @@ from biasgrid.inference.checkpoints.cost import (
 from biasgrid.inference.engine.autotune import found_on_processors, precision_note
 from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.counts import (
-    UNKNOWN,
+    UNKNOWN_NUMBER,
     Estimate,
     InstancesToAsk,
     checkpoint_folder,
@@ -46,7 +46,7 @@ INSTANCES_TOKENIZED = 128
 
 
 @dataclass(frozen=True)
-class Rate:
+class MachineRate:
     """How fast the machine is, one of the two.
 
     Attributes:
@@ -174,7 +174,7 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
     if all(table.exists() for table in tables):
         return Estimate(sum(table.stat().st_size for table in tables))
     if instances.value is None:
-        return UNKNOWN
+        return UNKNOWN_NUMBER
     return Estimate(instances.value * row_bytes + TABLE_BYTES * len(tables), "about")
 
 
@@ -222,7 +222,7 @@ def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
 class Planner:
     """Plans cells; what several of them share is computed once."""
 
-    def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate):
+    def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate):
         """Counts the instances of all variants and takes samples of them."""
         self.config, self.rate = config, rate
         self.layout = Layout(config)
@@ -334,7 +334,7 @@ class Planner:
         if not self.config.models[model].predictions:
             return self.instances[dataset, self.config.question(model, dataset).variant]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
-        return UNKNOWN if facts is None else Estimate(facts.rows)
+        return UNKNOWN_NUMBER if facts is None else Estimate(facts.rows)
 
     def tokens(self, dataset: str, model: str) -> Estimate:
         """Counts the tokens of a cell's instances."""
@@ -365,7 +365,7 @@ class Planner:
         return self.lengths.get((digest, *key))
 
 
-def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Rate) -> Plan:
+def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate) -> Plan:
     """Plans a grid.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.jobs.progress import Beat, read_beat
-from biasgrid.runs.counts import UNKNOWN, Estimate, count_instances, table_facts, total
+from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate, count_instances, table_facts, total
 from biasgrid.runs.failures import Failure, failure_of, other_failures
 from biasgrid.runs.layout import Layout, Shard
 from biasgrid.tables.metric import NOT_MEASURABLE
@@ -186,7 +186,7 @@ def read_status(config: Config) -> Status:
     instances = {}
     for cell in config.cells():
         table = layout.instances_of_cell(cell[1], cell[0])
-        instances[cell] = rows.get(table) or expected.get(table, UNKNOWN), table in rows
+        instances[cell] = rows.get(table) or expected.get(table, UNKNOWN_NUMBER), table in rows
     cells = [status_of_cell(layout, dataset, model, *instances[model, dataset]) for model, dataset in instances]
     scorers = [
         status_of_scorer(layout, dataset, writer, model, instances[writer, dataset][0])
@@ -286,7 +286,7 @@ def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
 def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
     """Returns the seconds that the rows take that are left, unknown where nothing runs."""
     if instances.value is None or not rate:
-        return UNKNOWN
+        return UNKNOWN_NUMBER
     return Estimate(max(0, instances.value - rows) / rate, instances.kind)
 
 

@@ -114,7 +114,7 @@ def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
     weights = {"was rude": 0.2, "stole": -0.1, "slept": 0.25}
     pattern = {(s, a): sides[s] * weights[a] for s, a in product(sides, weights)}
     means = heat_map.mean_gamma(by_pair({"one": pattern}), KINDS)
-    subjects, attributes = heat_map.seriate(means)
+    subjects, attributes = heat_map.seriated_labels(means)
     assert subjects == ["Cleo", "Ann", "Bob", "Dan"]
     assert attributes == ["slept", "was rude", "stole"]
 

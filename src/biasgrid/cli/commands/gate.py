@@ -31,7 +31,7 @@ def gate(
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (
-        Threshold,
+        LargestValue,
         check_thresholds,
         conclusion_text,
         exit_code,
@@ -47,7 +47,7 @@ def gate(
             chosen = load_config(config).thresholds
             named = {(threshold.dataset, threshold.measure) for threshold in thresholds}
             thresholds += [
-                Threshold(dataset, measure, value, f"{config}, thresholds")
+                LargestValue(dataset, measure, value, f"{config}, thresholds")
                 for dataset, of_dataset in chosen.items()
                 for measure, value in of_dataset.items()
                 if (dataset, measure) not in named

@@ -28,7 +28,7 @@ from biasgrid.cli.tables import (
 if TYPE_CHECKING:
     from biasgrid.runs.counts import Estimate
     from biasgrid.runs.forecast import Forecast
-    from biasgrid.runs.plan import CellPlan, Plan, Rate, Totals
+    from biasgrid.runs.plan import CellPlan, MachineRate, Plan, Totals
 
 MEANINGS = {
     "<= ": "<= at most: a tokenizer not fetched yet may drop subjects, and texts not written yet may be the same",
@@ -65,14 +65,14 @@ def plan(
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.counts import json_data
-    from biasgrid.runs.plan import Rate, make_plan
+    from biasgrid.runs.plan import MachineRate, make_plan
 
     if rate is not None and rows_per_second is not None:
         raise typer.BadParameter("expected either --rate or --rows-per-second")
     with report_errors():
         parsed = load_checked_config(config, word_lists)
         lists = load_word_lists(parsed)
-        speed = Rate(rate, rows_per_second)
+        speed = MachineRate(rate, rows_per_second)
         planned = make_plan(parsed, lists, speed)
     content, shown = json_data(planned), [plan_table(planned, speed, console.width)]
     if intervals or interval_width is not None:
@@ -81,14 +81,14 @@ def plan(
         with report_errors():
             forecasts = forecast_intervals(parsed, lists, planned, interval_width)
         content["intervals"] = json_data(forecasts)
-        shown.append(forecast_table(forecasts, interval_width, speed != Rate(), console.width))
+        shown.append(forecast_table(forecasts, interval_width, speed != MachineRate(), console.width))
     if as_json:
         print_text(json.dumps(content, indent=2))
     else:
         console.print(*shown, sep="\n\n")
 
 
-def plan_table(planned: Plan, rate: Rate, width: int) -> RenderableType:
+def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
     """Draws a plan: a line per cell under the sums of its dataset.
 
     Args:
@@ -96,9 +96,9 @@ def plan_table(planned: Plan, rate: Rate, width: int) -> RenderableType:
         rate: how fast the machine is; without one there are no times.
         width: how many characters a line may have.
     """
-    from biasgrid.runs.plan import Rate, totals_of
+    from biasgrid.runs.plan import MachineRate, totals_of
 
-    with_times = rate != Rate()
+    with_times = rate != MachineRate()
     times = ["time"] if with_times else []
     charges = CHARGES if planned.totals.requests.value else []
     names = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
@@ -130,13 +130,13 @@ def plan_numbers(of: CellPlan | Totals, size: Estimate, with_times: bool, with_c
     return [*counts, estimate_text(of.flop), estimate_text(size, bytes_text), *times, f"{of.shards_done}/{of.shards}"]
 
 
-def plan_legend(planned: Plan, rate: Rate) -> str:
+def plan_legend(planned: Plan, rate: MachineRate) -> str:
     """Returns what is done and left of a plan, and the meaning of its columns and marks."""
-    from biasgrid.runs.plan import Rate
+    from biasgrid.runs.plan import MachineRate
 
     totals = planned.totals
     left = "for times give --rate TFLOPS or --rows-per-second INSTANCES"
-    if rate != Rate():
+    if rate != MachineRate():
         speed = f"{rate.rows_per_second:g} instances a second"
         if rate.rows_per_second is None:
             speed = f"{rate.tflops:g} TFLOPS (10^12 operations a second)"

@@ -18,13 +18,13 @@ OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
 
 reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
-ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
+MeasuredResults = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
 Folder = Annotated[Path, typer.Option("--folder", help="folder of your own references")]
 
 
 @reference.command()
 def add(
-    results: ResultsFolder,
+    results: MeasuredResults,
     model: Annotated[list[str] | None, typer.Option(help="name of a model, in place of all from the hub")] = None,
     name: Annotated[str | None, typer.Option(help="name of the file, in place of the results' name")] = None,
     folder: Folder = OWN_REFERENCES,
@@ -54,7 +54,7 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
 
 @reference.command("beside")
 def compare_with_references(
-    results: ResultsFolder,
+    results: MeasuredResults,
     label: Annotated[list[str] | None, typer.Argument(help="labels of references, in place of all")] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.runs.plan import CellPlan, Rate, make_plan
+from biasgrid.runs.plan import CellPlan, MachineRate, make_plan
 
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 """How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
@@ -57,7 +57,7 @@ def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, An
     # Generative models must be told that a dataset is asked whole.
     whole = {**section, "sample": "all"}
     config = parse_config({**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try")
-    return make_plan(config, load_word_lists(config), Rate()).cells
+    return make_plan(config, load_word_lists(config), MachineRate()).cells
 
 
 def seconds_of_cell(cell: CellPlan, tflops: float, cores: int) -> float:

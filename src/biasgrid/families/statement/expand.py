@@ -1,4 +1,8 @@
-"""Turns a pack into the table of its statements: numbers of combinations become columns of values and texts."""
+"""Turns a pack into the table of its statements: which are asked, their values and their texts.
+
+Combinations of values are numbers until they become columns. Samples are balanced over templates and over what fills
+them.
+"""
 
 from __future__ import annotations
 
@@ -81,43 +85,33 @@ def statement_tables(pack: StatementPack, rows: int) -> Iterator[pl.DataFrame]:
 
 
 def combinations_asked(pack: StatementPack) -> list[tuple[tuple[int, ...], IntArray]]:
-    """Returns templates, each with its negation if it has one, and the combinations of their values that are asked."""
+    """Returns templates, each with its negation if it has one, and the combinations of their values that are asked.
+
+    Raises:
+        InputError: the sample has more statements than there are of different texts.
+    """
     kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
     if not pack.files.as_original:
         kept = drop_repeated_texts(pack, kept)
     if pack.files.sample is not None:
-        check_sample(pack, sum(map(len, kept)))
+        statements, what = sum(map(len, kept)), "statements of different texts"
+        if faults := list(sample_faults("the config", "sample", pack.files.sample, statements, what)):
+            raise InputError(faults)
         chosen = sampled_statements(pack, kept, pack.files.sample)
         kept = [combinations[each] for combinations, each in zip(kept, chosen, strict=True)]
     return list(zip(pack.statements, kept, strict=True))
-
-
-def check_sample(pack: StatementPack, statements: int) -> None:
-    """Refuses a sample of more statements than there are of different texts.
-
-    Raises:
-        InputError: with how many there are.
-    """
-    sample = pack.files.sample
-    if faults := list(sample_faults("the config", "sample", sample, statements, "statements of different texts")):
-        raise InputError(faults)
 
 
 def drop_repeated_texts(pack: StatementPack, kept: Sequence[IntArray]) -> list[IntArray]:
     """Leaves out statements whose text, or that of whose negation, is the text of an earlier one."""
     asked = zip(pack.statements, kept, strict=True)
     digests = [text_digests(pack, pack.templates[place], each) for places, each in asked for place in places]
-    is_first = iter(np.split(are_first(digests), np.cumsum([len(each) for each in digests])[:-1]))
+    met_first = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
+    is_first = iter(np.split(met_first, np.cumsum([len(each) for each in digests])[:-1]))
     return [
         combinations[np.all([next(is_first) for _ in places], axis=0)]
         for places, combinations in zip(pack.statements, kept, strict=True)
     ]
-
-
-def are_first(digests: Sequence[Digests]) -> BoolArray:
-    """Says of all digests, one part after another, whether each is met for the first time."""
-    met: BoolArray = pl.Series(np.concatenate(digests)).is_first_distinct().to_numpy()
-    return met
 
 
 def text_digests(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> Digests:
@@ -222,13 +216,13 @@ class UnsampledStatements:
         """Looks at the first statements."""
         return cls(order, values, order[:STATEMENTS_COMPARED].copy(), min(STATEMENTS_COMPARED, len(order)))
 
-    def take(self, corrected: IntArray) -> int:
+    def take(self, surplus: IntArray) -> int:
         """Takes the statement whose values are missed most, the first one of several.
 
         Args:
-            excess: shape (values,), how much more often than due each is in the sample.
+            surplus: shape (values,), how much more often than due each is in the sample.
         """
-        place = int(corrected[self.values[self.looked_at]].sum(axis=1).argmin())
+        place = int(surplus[self.values[self.looked_at]].sum(axis=1).argmin())
         taken = int(self.looked_at[place])
         self.looked_at[place:-1] = self.looked_at[place + 1 :]
         if self.seen < len(self.order):
@@ -270,11 +264,11 @@ def take_in_turn(waiting: Sequence[UnsampledStatements], count: int) -> Iterator
     """Yields so many statements, by template and place."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
     totals = np.bincount(numbers)
-    whole, corrected = sum(len(each.order) for each in waiting), np.zeros_like(totals)
+    whole, surplus = sum(len(each.order) for each in waiting), np.zeros_like(totals)
     for template in serving_order([len(each.order) for each in waiting], count):
-        corrected -= totals
-        statement = waiting[template].take(corrected)
-        np.add.at(corrected, waiting[template].values[statement], whole)
+        surplus -= totals
+        statement = waiting[template].take(surplus)
+        np.add.at(surplus, waiting[template].values[statement], whole)
         yield template, statement
 
 
@@ -318,10 +312,10 @@ def fill_text(text: str, parameters: Sequence[str], names: Sequence[pl.Series], 
         The texts, row by row.
     """
     frame = pl.DataFrame([name.alias(str(place)) for place, name in enumerate(names)])
-    pieces = split_one_by_one(text, parameters) if as_original else split_at_all(text, parameters)
-    if not as_original or makes_no_slot(pieces, names):
-        parts = [pl.lit(piece) if isinstance(piece, str) else pl.col(str(piece)) for piece in pieces]
-        return frame.with_columns(text=pl.concat_str([pl.lit(""), *parts]))["text"]
+    parts = split_one_by_one(text, parameters) if as_original else split_at_all(text, parameters)
+    if not as_original or makes_no_slot(parts, names):
+        columns = [pl.lit(part) if isinstance(part, str) else pl.col(str(part)) for part in parts]
+        return frame.with_columns(text=pl.concat_str([pl.lit(""), *columns]))["text"]
     frame = frame.with_columns(text=pl.lit(text))
     for place, number in enumerate(parameters):
         frame = frame.with_columns(pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True))
@@ -336,22 +330,22 @@ def split_at_all(text: str, parameters: Sequence[str]) -> list[TextPart]:
 
 def split_one_by_one(text: str, parameters: Sequence[str]) -> list[TextPart]:
     """Splits a text at one parameter after another."""
-    pieces: list[TextPart] = [text]
+    parts: list[TextPart] = [text]
     for place, number in enumerate(parameters):
-        pieces = [each for piece in pieces for each in split_part(piece, f"#{number}", place)]
-    return pieces
+        parts = [each for part in parts for each in split_part(part, f"#{number}", place)]
+    return parts
 
 
-def split_part(piece: TextPart, slot: str, place: int) -> list[TextPart]:
+def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
     """Splits a part of a text at a parameter."""
-    if isinstance(piece, int):
-        return [piece]
-    literals: list[TextPart] = list(piece.split(slot))
+    if isinstance(part, int):
+        return [part]
+    literals: list[TextPart] = list(part.split(slot))
     return [each for literal in literals for each in (place, literal)][1:]
 
 
-def makes_no_slot(pieces: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
+def makes_no_slot(parts: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
     """Says whether no value can make a parameter, alone or with what stands before it."""
-    before = [one for one, other in pairwise(pieces) if isinstance(one, str) and isinstance(other, int)]
+    before = [one for one, other in pairwise(parts) if isinstance(one, str) and isinstance(other, int)]
     with_mark = any(name.unique().str.contains("#", literal=True).any() for name in names)
     return not with_mark and not any(HALF_SLOT.search(literal) for literal in before)

@@ -1,4 +1,8 @@
-"""How often models agree with what is wrong, and whether they contradict themselves, of a cell and of its parts."""
+"""How often models agree with what is wrong, and whether they contradict themselves, of a cell and of its parts.
+
+Classes are compared as groups, by the answers to the same statement about one and another. Here are also the numbers
+of APES, computed as it computes them, and the checks whether a cell was measured at all.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,14 @@ from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_text
 
+__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
+
+OUTPUT_TYPE: Sort = "classes"
+CASE_SEPARATOR = "\x1f"
+CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
+"""Parts of what is about classes."""
+APES_NAMES = ("apes_positive", "apes_negated", "apes_overall")
+"""Errors in the first half of the statements, in the second, and in all."""
 MEAN_TYPES = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 
 
@@ -67,10 +79,6 @@ class TableParts:
         table = pl.DataFrame(columns, schema=MEAN_TYPES).with_columns(pl.col("value").fill_nan(None))
         whole = table if not self.keys.width else self.keys.hstack(table)
         return whole if not self.keys.width else whole.filter(pl.col("n") + pl.col("left_out") > 0)
-
-
-OUTPUT_TYPE: Sort = "classes"
-CASE_SEPARATOR = "\x1f"
 
 
 def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -142,10 +150,6 @@ def class_records(answered: pl.DataFrame) -> Records:
     return records_of(keys, ClassOutputs(np.stack([share, 1 - share], axis=1), gold))
 
 
-APES_NAMES = ("apes_positive", "apes_negated", "apes_overall")
-"""Errors in the first half of the statements, in the second, and in all."""
-
-
 def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
     """Returns the shares of statements whose answer is not the label, rounded up to three decimals.
 
@@ -155,16 +159,11 @@ def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
     """
     half = len(wrong) // 2
     parts = [wrong[:half], wrong[half:], wrong]
-    rows = [
-        (name, rounded_up(int(part.sum()), len(part)), len(part)) for name, part in zip(APES_NAMES, parts, strict=True)
-    ]
+    # In whole thousandths, the last of them rounded up; None of nothing.
+    shares = [-(-1000 * int(part.sum()) // len(part)) / 1000 if len(part) else None for part in parts]
+    rows = [(name, share, len(part)) for name, share, part in zip(APES_NAMES, shares, parts, strict=True)]
     schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(left_out=pl.lit(0, pl.Int64))
-
-
-def rounded_up(count: int, of: int) -> float | None:
-    """Returns a share with three decimals, the last of them rounded up; None of nothing."""
-    return -(-1000 * count // of) / 1000 if of else None
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -182,12 +181,6 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         most = max(int(answers.sum()), len(answers) - int(answers.sum()))
         yield Check("one_answer", most / len(answers), len(answers))
     yield template_count(cell.observations)
-
-
-__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
-
-CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
-"""Parts of what is about classes."""
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -279,12 +272,12 @@ def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
     on = [name for name in ("pair", "repetition", "place") if name in table.columns]
     paired = table.drop_nulls("pair")
     stated, negation = paired.filter(~pl.col("negated")), paired.filter("negated")
-    told = negation.select(*on, pl.col("share", "says_yes", "is_right").name.suffix(" negated"))
-    return stated.join(told, on=on, how="inner", maintain_order="left")
+    other = negation.select(*on, pl.col("share", "says_yes", "is_right").name.suffix(" negated"))
+    return stated.join(other, on=on, how="inner", maintain_order="left")
 
 
 def pair_values(pairs: pl.DataFrame) -> dict[str, tuple[FloatArray, BoolArray | None]]:
-    """Returns what `of_statements` does, of statements with their negations."""
+    """Returns what `statement_values` does, of statements with their negations."""
     right, other_right = (float_column(pairs, name) for name in ("is_right", "is_right negated"))
     says_yes, other_says_yes = (float_column(pairs, name) for name in ("says_yes", "says_yes negated"))
     inconsistency = np.abs(float_column(pairs, "share") + float_column(pairs, "share negated") - 1)

@@ -1,4 +1,7 @@
-"""What models answered to statements: one row per instance, and by the classes that it is about."""
+"""What models answered to statements: by probabilities of Yes and No, or in a text in which the answer is looked for.
+
+There is a row per instance, or one for each class that an instance is about.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def read_answers(predictions: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Row by row `yes` and `no`, the probabilities of the answers as the model has them (1 and 0 where a text was
         read), null where one is not known; `share`, that of Yes among both; `says_yes`, null where there is no answer
-        or both are as probable; `outcome`, one of `OUTCOMES`.
+        or both are as probable; `outcome`, one of `STATEMENT_OUTCOMES`.
     """
     columns = predictions.columns
     probabilities = (
@@ -40,30 +43,30 @@ def read_answers(predictions: pl.DataFrame) -> pl.DataFrame:
         else [pl.lit(None, pl.Float64)] * len(ANSWER_OPTIONS)
     )
     texts = {name: pl.col(name) if name in columns else pl.lit(None, pl.String) for name in ("response", "status")}
-    cluster = predictions.select(
+    rows = predictions.select(
         yes=probabilities[0],
         no=probabilities[1],
         response=plain_apostrophes(texts["response"]),
         status=texts["status"].cast(pl.String),
     )
-    return with_answers(with_text_answers(cluster)).select("yes", "no", "share", "says_yes", "outcome")
+    return with_answers(with_text_answers(rows)).select("yes", "no", "share", "says_yes", "outcome")
 
 
-def with_text_answers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Adds what texts say, as probabilities, where there are no others."""
+def with_text_answers(rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds the answers in texts, as probabilities, where there are no others."""
     response, whole = pl.col("response"), pl.col("status").ne_missing("length")
     answer = pl.coalesce(
         response.str.extract(ANSWER_AT_START), pl.when(whole).then(response.str.extract(ANSWER_AT_END))
     )
     is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & answer.is_not_null()
     chosen = {name: answer.str.to_lowercase() == option.lower() for name, option in (("yes", YES), ("no", NO))}
-    return frame.with_columns(
+    return rows.with_columns(
         pl.when(is_read).then(is_answer.cast(pl.Float64)).otherwise(name).alias(name)
         for name, is_answer in chosen.items()
     )
 
 
-def with_answers(frame: pl.DataFrame) -> pl.DataFrame:
+def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Adds the answer, and whether there is one."""
     yes, no = pl.col("yes"), pl.col("no")
     # Of answers that APES published the other one's probability is not known.
@@ -79,7 +82,7 @@ def with_answers(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("refused"))
         .otherwise(pl.lit("unclear"))
     )
-    return frame.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(STATEMENT_OUTCOMES)))
+    return rows.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(STATEMENT_OUTCOMES)))
 
 
 READ = ["instance", "template", "pair", "negated", "repetition", "domains", "names", "classes", "label"]
@@ -102,8 +105,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     answers = predictions.select("instance").hstack(read_answers(predictions))
     rows = instances.select(READ).sort("instance").join(answers, on="instance", maintain_order="left")
     label = pl.col("label").cast(pl.String)
-    told = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
-    return rows.with_columns(is_right=pl.when(pl.col("says_yes").is_not_null()).then(told == label))
+    answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
+    return rows.with_columns(is_right=pl.when(pl.col("says_yes").is_not_null()).then(answer == label))
 
 
 def by_class(observations: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,6 @@
-"""The language of constraints: which values of a template's parameters go together.
+"""A pack of statements: templates, the domains of their parameters, and which of their values go together.
 
-`neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name, `neq(#1_class, #2_class)` those of the
+The last is said by constraints. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name, `neq(#1_class, #2_class)` those of the
 same class, `eq` those that differ. A set of words in braces may stand in place of the second: `eq(#1_class, {old,
 young})` keeps both classes. Of tests with `or` between them one must hold; of what `|` separates, all must.
 """
@@ -249,7 +249,7 @@ def allowed_combinations(pack: StatementPack, template: StatementTemplate) -> In
 
 
 def allowed_slices(pack: StatementPack, template: StatementTemplate, count: int) -> Iterator[IntArray]:
-    """Yields what `allowed` returns, slice by slice: few of very many may go together."""
+    """Yields what `allowed_combinations` returns, slice by slice: few of very many may go together."""
     for start in range(0, count, COMBINATIONS_AT_ONCE):
         combinations = np.arange(start, min(start + COMBINATIONS_AT_ONCE, count))
         places = places_of_values(pack, template, combinations)

@@ -1,4 +1,4 @@
-"""Reads a pack of statements: templates and the domains of their parameters."""
+"""Reads a pack of statements: templates and the domains of their parameters, here as they should be or as APES does."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ from biasgrid.families.white_space import SPACING, spacing_problem
 
 DOMAIN_FORM = "a value and its class, with a comma between them"
 DOMAIN_FOLDER = "a folder of domains, files with a value and its class in each line"
+TWO_ARGUMENTS = "two arguments such as #1 or #1_class"
+MOST_STATEMENTS = 2**32 - 1
 Domains = Mapping[str, tuple[DomainValue, ...]]
 
 
@@ -107,9 +109,6 @@ def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) 
     return found
 
 
-TWO_ARGUMENTS = "two arguments such as #1 or #1_class"
-
-
 def table_as_original(file: str, text: str, faults: list[Fault]) -> TemplateTable:
     """Reads the text of a file of templates by pandas, as APES does, and reports what APES fails at.
 
@@ -134,9 +133,9 @@ def table_as_original(file: str, text: str, faults: list[Fault]) -> TemplateTabl
         if not isinstance(named["template_text"], str):
             problem = f"template_text of row {place + 1} is not text"
             faults.append(Fault(file, "", problem, "text in every template"))
-        told = {name: cell if isinstance(cell, str) else "" for name, cell in named.items() if name in optional}
+        texts = {name: cell if isinstance(cell, str) else "" for name, cell in named.items() if name in optional}
         others = {name: "" if pd.isna(cell) else str(cell) for name, cell in named.items() if name not in optional}
-        rows.append(TemplateRow(place + 2, told | others))
+        rows.append(TemplateRow(place + 2, texts | others))
     return TemplateTable(file, parameter_numbers(header), rows)
 
 
@@ -175,13 +174,9 @@ def negations_by_place(templates: Sequence[StatementTemplate]) -> Mapping[int, i
     half = len(templates) // 2
     if len(templates) % 2:
         return {}
-    pairs = {place: place + half for place in range(half)}
-    return {one: other for one, other in pairs.items() if asks_alike(templates[one], templates[other])}
-
-
-def asks_alike(one: StatementTemplate, other: StatementTemplate) -> bool:
-    """Says whether two templates have the same parameters and constraint."""
-    return one.domains == other.domains and one.constraint == other.constraint
+    pairs = zip(templates[:half], templates[half:], strict=True)
+    same = [one.domains == other.domains and one.constraint == other.constraint for one, other in pairs]
+    return {place: place + half for place in range(half) if same[place]}
 
 
 def read_template_table(path: Path, as_original: bool, faults: list[Fault]) -> TemplateTable:
@@ -200,17 +195,10 @@ def read_template_table(path: Path, as_original: bool, faults: list[Fault]) -> T
     return (table_as_original if as_original else parse_template_table)(str(path), text, faults)
 
 
-def templates_of_table(
-    table: TemplateTable, domains: Domains, as_original: bool, faults: list[Fault]
-) -> list[StatementTemplate]:
-    """Makes templates of rows, and reports what is wrong with their domains and constraints."""
-    return [template_of(table, row, domains, as_original, faults) for row in table.rows]
-
-
 def template_of(
     table: TemplateTable, row: TemplateRow, domains: Domains, as_original: bool, faults: list[Fault]
 ) -> StatementTemplate:
-    """Makes a template of a row."""
+    """Makes a template of a row, and reports what is wrong with its domains and its constraint."""
     where, cells = f"line {row.line}", row.cells
     named = tuple(cells[f"param_{number}"] for number in table.parameters)
     for number, domain in zip(table.parameters, named, strict=True):
@@ -253,9 +241,6 @@ def negations_of(
     return negations
 
 
-MOST_STATEMENTS = 2**32 - 1
-
-
 def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them.
 
@@ -264,7 +249,7 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     faults: list[Fault] = []
     domains = read_domains(files.domains, files.as_original, faults)
     table = read_template_table(files.templates, files.as_original, faults)
-    templates = templates_of_table(table, domains, files.as_original, faults)
+    templates = [template_of(table, row, domains, files.as_original, faults) for row in table.rows]
     negations = negations_of(table, templates, files.as_original, faults)
     known = all(domain in domains for template in templates for domain in template.domains)
     pack = StatementPack(table.parameters, domains, tuple(templates), negations, files)

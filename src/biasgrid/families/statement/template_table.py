@@ -1,4 +1,7 @@
-"""Reads a file of templates as a table: a CSV file with a template in each row."""
+"""The table of a file of templates (CSV, a template in each row), and what is wrong with the templates in it.
+
+Some templates are unfit to measure anything though APES would take them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ PARAMETER = re.compile(r"param_(\d+)")
 NEEDED_COLUMNS = ("template_id", "template_text", "constraints", "label")
 FURTHER_COLUMNS = ("negation_of", "reason")
 """Columns that APES does not know: the template that one negates, and why its label is right."""
+PARAMETER_SLOT = re.compile(r"#(\d+)")
+STATEMENT_LABELS = ("Yes", "No")
 TEMPLATE_FILE = "templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints and label"
 
 
@@ -105,10 +110,6 @@ def template_rows(
         else:
             rows.append(TemplateRow(line, dict(zip(header, cells, strict=True))))
     return rows
-
-
-PARAMETER_SLOT = re.compile(r"#(\d+)")
-STATEMENT_LABELS = ("Yes", "No")
 
 
 def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:

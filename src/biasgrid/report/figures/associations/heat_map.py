@@ -105,7 +105,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
     return everything.join(means, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
 
 
-def seriate(means: pl.DataFrame) -> tuple[list[str], list[str]]:
+def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     """Orders subjects and attributes so that those with a similar pattern of gamma stand together.
 
     Both are sorted by the leading singular vectors of the matrix subjects x attributes (mean over kinds, 0
@@ -139,7 +139,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(
             f"Subjects and attributes: {context.title}", f"{GAMMA} is 0 for all subjects and attributes"
         )
-    all_subjects, all_attributes = seriate(means)
+    all_subjects, all_attributes = seriated_labels(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
     short = shorten_all(attributes, LONGEST_ATTRIBUTE)
     kinds = list(dict.fromkeys(panels.values()))

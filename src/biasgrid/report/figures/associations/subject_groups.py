@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import difference_rows, draw_differences
+from biasgrid.report.figures.drawing.intervals import draw_differences, signed_rows
 from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.ordering import values_in_order
 
@@ -25,7 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and the tables of statistics.
     """
-    rows = difference_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
+    rows = signed_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
     subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
         return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")

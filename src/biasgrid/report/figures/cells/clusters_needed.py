@@ -36,7 +36,7 @@ CAPTION = (
     "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
     "not what is there."
 )
-MOST_CLUSTERS = 20
+LARGEST_CLUSTER_COUNT = 20
 """Lines go to so many clusters."""
 POWER_PANELS = 2
 BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2, 3, 5, 7)]
@@ -64,7 +64,7 @@ def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
             minimal_detectable_effect(row["noise_sd"] ** 2, row["prior_df"], clusters),
         )
         for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
-        for clusters in range(2, MOST_CLUSTERS + 1)
+        for clusters in range(2, LARGEST_CLUSTER_COUNT + 1)
     ]
     schema = {"model": pl.String, "dataset": pl.String, "clusters": pl.Int64, "effect": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")

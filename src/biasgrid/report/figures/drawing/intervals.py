@@ -218,7 +218,7 @@ def draw_bias_corrected(
     )
 
 
-def difference_rows(
+def signed_rows(
     measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], reported_factor: str
 ) -> pl.DataFrame:
     """Picks numbers with their intervals over templates and over all.

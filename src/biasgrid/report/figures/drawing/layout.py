@@ -22,7 +22,7 @@ FEWEST_ROWS = 20
 STRIP_CHARACTER = 0.09
 """Width of a character above a panel in inches."""
 
-Item = TypeVar("Item")
+Ordered = TypeVar("Ordered")
 
 
 def order_by_value(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def order_by_value(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame
     return frame.with_columns(pl.col(column).cast(pl.Enum(list(order))) for column, order in orders.items())
 
 
-def both_ends(order: Sequence[Item], most: int = MOST_FIGURE_ROWS) -> list[Item]:
+def both_ends(order: Sequence[Ordered], most: int = MOST_FIGURE_ROWS) -> list[Ordered]:
     """Returns the items at both ends of an order, at most `most`; all where there are no more."""
     if len(order) <= most:
         return list(order)

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import difference_rows, draw_differences
+from biasgrid.report.figures.drawing.intervals import draw_differences, signed_rows
 from biasgrid.report.figures.drawing.layout import with_names
 from biasgrid.report.figures.drawing.theme import empty_figure
 
@@ -25,9 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and the tables of statistics.
     """
-    rows = difference_rows(
-        measures, context, "difference", ["bias_type", "group", "other"], reported_factor="templates"
-    )
+    rows = signed_rows(measures, context, "difference", ["bias_type", "group", "other"], reported_factor="templates")
     rows = rows.drop_nulls("value")
     if rows.is_empty():
         return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")
