@@ -10,9 +10,9 @@ from pkgutil import iter_modules
 from biasgrid.base.references import load, stage
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.groups.combinations import SCORE_NAMES
 from biasgrid.groups.declared import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables

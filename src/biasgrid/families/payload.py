@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import polars as pl
 from rapidfuzz.distance import Indel
 
-from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.metric import options_of, options_text
 

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from biasgrid.base.faults import Problem, UserError, nearest_name, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
-from biasgrid.groups.records import EACH_CASE, Sort
+from biasgrid.groups.records import Sort
 from biasgrid.groups.scores import SCORES, Argument, expected_argument, misfit, takes
-from biasgrid.tables.metric import options_text
 
 
 class Combination(NamedTuple):
@@ -109,32 +108,3 @@ def alternatives(possible: list[Combination], score: str, distance: str) -> str:
     others = sorted({each.score for each in possible if each.distance == distance})
     text = f"with {score}: {', '.join(with_score)}"
     return text if score in others else f"{text}; or with {distance} the score {' or '.join(others)}"
-
-
-MAIN_SCORES: dict[Sort, str] = {
-    "classes": "mean_class_probability",
-    "words": "mean_likelihood",
-    "answers": "mean_token_f1",
-    "subjects": "mean_likelihood",
-}
-"""Of the right class, over all targets, of the answer, of the subject."""
-SCORE_NAMES = {
-    "mean_class_probability": "probability of the right class",
-    "mean_likelihood": "likelihood",
-    "mean_token_f1": "token F1 of the answers",
-}
-"""How people read them."""
-
-
-def main_distance(sort: Sort) -> str:
-    """Returns the options of the distance that is looked at first: that of the main score in the cases."""
-    return options_text(score=MAIN_SCORES[sort], distance="absolute", comparison="pairwise", mode=EACH_CASE)
-
-
-def main_similarity(*, by_vectors: bool) -> str:
-    """Returns the options of the similarity of answers that is looked at first.
-
-    Args:
-        by_vectors: whether answers are compared by the vectors of an encoder, too.
-    """
-    return options_text(score="cosine" if by_vectors else "rouge-l")

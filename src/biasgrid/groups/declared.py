@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from biasgrid.groups.combinations import MAIN_SCORES, SCORE_NAMES, main_distance
+from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Sort
 from biasgrid.groups.scores import SCORES
 from biasgrid.tables.metric import Measure, Unit, options_text

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.groups.combinations import MAIN_SCORES
 from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import EACH_CASE, Records
 from biasgrid.groups.scores import score_records
 from biasgrid.tables.files import empty_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.records import EACH_CASE
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.groups.combinations import MAIN_SCORES, check_combination, possible_combinations
+from biasgrid.groups.combinations import check_combination, possible_combinations
 from biasgrid.groups.comparisons import (
     MeanOfPairs,
     by_group,
@@ -23,6 +23,7 @@ from biasgrid.groups.comparisons import (
 )
 from biasgrid.groups.distances import RATIO, measure_of_distance
 from biasgrid.groups.failure_rate import case_differences, failure_rates
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.tables.files import empty_table, means_by

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of

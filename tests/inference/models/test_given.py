@@ -169,7 +169,7 @@ def test_a_config_names_the_file_in_place_of_a_checkpoint(tmp_path: Path) -> Non
     dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d", "answers": "written"}
     grid = {"models": {"elsewhere": model}, "datasets": {"letters": dataset}}
     config = parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")
-    assert config.back_end_of("elsewhere").path.endswith(":GivenAnswers")
+    assert config.back_end_of("elsewhere").path.endswith(":PrecomputedAnswers")
     assert config.source_of_model("elsewhere") == {"keys": {"answers": str(path)}, "files": [str(path)]}
     assert config.models["elsewhere"].gpus == 0
     path.unlink()

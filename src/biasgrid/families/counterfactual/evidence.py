@@ -10,7 +10,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.families.evidence import with_roles
-from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text

@@ -16,7 +16,7 @@ from biasgrid.families.counterfactual.evidence import cases_of_bias_types
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
-from biasgrid.groups.combinations import main_distance
+from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.tables import measure_groups
 from biasgrid.tables.completeness import Check

@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
-from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 from biasgrid.groups.scores import SCORES
 from biasgrid.groups.tables import records_of

@@ -12,7 +12,7 @@ from biasgrid.families.evidence import with_roles
 from biasgrid.families.payload import differing_words
 from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, corrected_similarity_by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
-from biasgrid.groups.combinations import main_similarity
+from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.metric import options_of
 
 PROMPTS_SHOWN = 3

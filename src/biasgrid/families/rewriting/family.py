@@ -23,7 +23,7 @@ from biasgrid.families.rewriting.files.targets import read_stop_words, read_targ
 from biasgrid.families.rewriting.reading import RewritingFiles, RewritingRequests
 from biasgrid.families.rewriting.section import VADER_SCORERS, RewritingDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.groups.combinations import main_similarity
+from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.metric import Measure, options_text
 
 PROMPTS_VARIANT = "prompts"

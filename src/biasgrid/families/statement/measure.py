@@ -19,7 +19,7 @@ from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
-from biasgrid.groups.combinations import MAIN_SCORES, main_distance
+from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.tables import measure_groups, records_of
 from biasgrid.tables.completeness import Check

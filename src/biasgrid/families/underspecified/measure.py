@@ -25,8 +25,8 @@ from biasgrid.families.underspecified.observe import (
     answered_groups,
     compare_subjects,
     scores_in_groups,
+    stereotype_agreement,
 )
-from biasgrid.families.underspecified.stereotypes import stereotype_agreement
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,

@@ -6,16 +6,17 @@ negated question. Below, x1 is the subject that stands first where `swapped` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 Places = npt.NDArray[np.uint32]
 SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
@@ -241,3 +242,39 @@ def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         flat[of_first] = said[:, 0]
         flat[of_first ^ 1] = said[:, 1]
     return by_subject
+
+
+def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> IntArray:
+    """Says which subject of each swap group is of the group that the stereotype of its attribute names.
+
+    Args:
+        observations: from `observe.compare_subjects`.
+        stereotypes: the group by attribute: a group of subjects or, where subjects have none, a subject.
+
+    Returns:
+        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the named one sees; 0 where
+        it is both or neither, or the attribute has no stereotype.
+    """
+    attributes = observations["attribute"].cast(pl.String)
+    named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
+    by = "subject" if observations["group1"].is_null().all() else "group"
+    one, other = (
+        (observations[f"{by}{side}"].cast(pl.String) == named).fill_null(False).to_numpy().astype(np.int64)
+        for side in (1, 2)
+    )
+    return one - other
+
+
+def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> pl.DataFrame:
+    """Returns how far a cell agrees with stereotypes, a row of measures: the mean of C as the named ones see it.
+
+    Args:
+        observations: from `observe.compare_subjects`.
+        stereotypes: see `stereotype_sides`.
+    """
+    sides, comparison = stereotype_sides(observations, stereotypes), observations["comparison"].to_numpy()
+    asked = sides != 0
+    seen = (sides * comparison)[asked & ~np.isnan(comparison)]
+    value = float(seen.mean()) if len(seen) else None
+    row = {"measure": STEREOTYPE_AGREEMENT, "value": value, "n": len(seen), "left_out": int(asked.sum()) - len(seen)}
+    return pl.DataFrame([row], schema_overrides={"value": pl.Float64})

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
 from biasgrid.groups.scores import ScoredRecords, score_records
 from biasgrid.groups.tables import CURVE, RequestedComparison, requested_comparisons

@@ -11,7 +11,7 @@ from shards import Cell, hook_model, interrupt, largest_difference
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.spellings import option_spellings
+from biasgrid.inference.models.generation.section import option_spellings
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from shards import Cell, asked
 
+from biasgrid.inference.models.generation.parsing import chosen_option
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.generation.spellings import chosen_option
 from biasgrid.tables.files import read_provenance
 
 

@@ -9,12 +9,11 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.measure import MEANS_OF_GROUPS, records_of_subjects
-from biasgrid.families.underspecified.observe import answered_groups, both_sides
+from biasgrid.families.underspecified.observe import answered_groups, both_sides, stereotype_sides
 from biasgrid.families.underspecified.statistics.parts import TESTED_MEASURE, statistics_of_parts
 from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
 from biasgrid.families.underspecified.statistics.sums import SwapGroups
 from biasgrid.families.underspecified.statistics.whole import means_of_groups, statistics_of_whole
-from biasgrid.families.underspecified.stereotypes import stereotype_sides
 from biasgrid.groups.uncertainty.table import statistics_of_groups
 from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT

@@ -42,12 +42,12 @@ from biasgrid.inference.models.generation.checks import (
 )
 from biasgrid.inference.models.generation.noise import seeds_of
 from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
+from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
+from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
-from biasgrid.inference.models.generation.spellings import SCORED_BY_PARSING as BY_TEXT
-from biasgrid.inference.models.generation.spellings import parsed_choices
 from biasgrid.inference.models.generation.texts import Writer, WrittenText
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
 from biasgrid.jobs.progress import Progress

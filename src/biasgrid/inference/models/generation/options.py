@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.back_end import numbered_values
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.spellings import option_spellings
+from biasgrid.inference.models.generation.section import option_spellings
 
 logger = logging.getLogger(__name__)
 

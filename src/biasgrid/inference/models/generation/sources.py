@@ -14,8 +14,7 @@ from pydantic import Field, model_validator
 
 from biasgrid.base.addresses import address_digest
 from biasgrid.base.sections import Charge, KeysError, Model, Section
-from biasgrid.inference.models.generation.section import DATE, Day, Generation
-from biasgrid.inference.models.generation.spellings import option_spellings
+from biasgrid.inference.models.generation.section import DATE, Day, Generation, option_spellings
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from biasgrid.inference.models.generation.options import shared_beginning, shortest
+from biasgrid.inference.models.generation.parsing import chosen_option, status_of
 from biasgrid.inference.models.generation.prompts import Messages
-from biasgrid.inference.models.generation.spellings import chosen_option, option_spellings, status_of
+from biasgrid.inference.models.generation.section import option_spellings
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from plotnine import ggplot
 
-from biasgrid.groups.combinations import main_similarity
+from biasgrid.groups.main_scores import main_similarity
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure

@@ -19,7 +19,7 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note

@@ -16,7 +16,7 @@ from plotnine import (
     theme,
 )
 
-from biasgrid.groups.combinations import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
