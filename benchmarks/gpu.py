@@ -89,7 +89,7 @@ def once(size: str, precision: str, compiled: bool, folder: str, file: str, rows
     if compiled:
         model.bert = torch.compile(model.bert, dynamic=True)
     patched: Any = local
-    patched.load_model, patched.load_tokenizer = lambda *_: model, lambda _: tokenizer
+    patched.load_recorded_model, patched.load_recorded_tokenizer = lambda *_: model, lambda _: tokenizer
     asked = read_requests(Path(file)).head(rows)
     settings = InferenceSettings("random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {})
     back_end = FillMask.open({}, settings, asked)

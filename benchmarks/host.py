@@ -143,7 +143,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     entry = BACK_ENDS[task, "weights"]
     settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
     patched: Any = local
-    patched.load_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
+    patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
     patched.load_tokenizer = lambda _: tokenizer
     if rows_per_second:
         from biasgrid.inference.engine import chunks

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.base.sections import Model
-from biasgrid.inference.models.registry import Entry
+from biasgrid.inference.models.registry import RegistryEntry
 
 
 class Respondent(Model):
@@ -57,7 +57,7 @@ class Answers(BackEnd):
         return pl.DataFrame({"response": texts, "status": ["ok"] * len(texts)}, schema=schema)
 
 
-BACK_ENDS = {("asked", "itself"): Entry(":Answers", answers=("choice", "text"), section=":Respondent")}
+BACK_ENDS = {("asked", "itself"): RegistryEntry(":Answers", answers=("choice", "text"), section=":Respondent")}
 """
 MODEL = {"task": "asked", "kind": "LLM"}
 STATEMENTS = {"family": "statement", "task": "asked", "domains": "statements/domains"}

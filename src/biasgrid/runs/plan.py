@@ -20,7 +20,7 @@ from biasgrid.inference.checkpoints.cost import (
     tokens_per_instance,
     words_per_instance,
 )
-from biasgrid.inference.engine.autotune import found_on_processors, precision_note
+from biasgrid.inference.engine.processor_findings import found_on_processors, precision_note
 from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.counts import (
     UNKNOWN_NUMBER,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from filelock import FileLock
 from torch.nn import functional
 
-from biasgrid.base.files import write_text
 from biasgrid.inference.engine.hardware import choose_precision, linear, one_dnn_computes
+from biasgrid.inference.engine.processor_findings import PROCESSOR, find_once
 from biasgrid.inference.engine.settings import InferenceSettings
 
 if TYPE_CHECKING:
@@ -150,50 +148,3 @@ def seconds_of(ways: dict[str, Callable[[], object]], device: torch.device) -> d
             if turn:
                 times[way].append(time.perf_counter() - before)
     return {way: min(each) for way, each in times.items()}
-
-
-PROCESSOR = "processor-"
-"""What the names of files begin with that hold what was found on a type of processor."""
-WORTH_TELLING = 2.0
-"""How many times as fast `precision: auto` must be for someone to be told."""
-
-
-def find_once(file: Path | None, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Returns what was found at the first call for a file, by whatever process.
-
-    Args:
-        file: where it is kept; None finds it anew.
-        find: finds it; what it returns can be written as JSON.
-    """
-    if file is None:
-        return find()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{file}.lock"):
-        try:
-            found: dict[str, Any] = json.loads(file.read_text())
-        except (OSError, ValueError):
-            found = find()
-            write_text(file, json.dumps(found, indent=2) + "\n")
-    return found
-
-
-def found_on_processors(answers: Path) -> Iterator[dict[str, Any]]:
-    """Yields what was found on each type of processor that has answered a cell.
-
-    Args:
-        answers: the folder of the cell's answers.
-    """
-    for file in sorted(answers.glob(f"*/{PROCESSOR}*.json")):
-        try:
-            yield json.loads(file.read_text())
-        except (OSError, ValueError):
-            continue
-
-
-def precision_note(found: dict[str, Any]) -> str:
-    """Words what `precision: auto` would do, of what was found: its speed, and the drift of the audited rows."""
-    drift = found["drift"]
-    return (
-        f"{found['auto_is_faster']} times as fast in products on {found['processor']}; the audit's probabilities would "
-        f"move by up to {drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} in the mean"
-    )

@@ -17,7 +17,7 @@ import torch
 from biasgrid.base.arrays import BoolArray
 from biasgrid.inference.checkpoints.checkpoint import load_recorded_model, load_recorded_tokenizer
 from biasgrid.inference.engine.audit import audited_of, compare_audit, drift_between
-from biasgrid.inference.engine.autotune import WORTH_TELLING, find_tuning, kept_tuning, precision_note, tokens_of_batch
+from biasgrid.inference.engine.autotune import find_tuning, kept_tuning, tokens_of_batch
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.batches import BatchPart, Encoded, check_finite, longest_input, run_part
 from biasgrid.inference.engine.chunks import Chunks
@@ -32,6 +32,7 @@ from biasgrid.inference.engine.hardware import (
     use_one_dnn,
 )
 from biasgrid.inference.engine.out_of_vocabulary import check_tokens, known_tokens, with_unknown_tokens
+from biasgrid.inference.engine.processor_findings import WORTH_TELLING, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
 from biasgrid.jobs.progress import Progress

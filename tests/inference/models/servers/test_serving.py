@@ -89,8 +89,8 @@ import sys, time
 from pathlib import Path
 from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
-from biasgrid.inference.models.servers.serving import served
-with served(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
+from biasgrid.inference.models.servers.serving import run_server
+with run_server(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
     print(url, flush=True)
     time.sleep(600)
 """
