@@ -17,8 +17,13 @@ PACKAGE = Path(biasgrid.__file__).parent
 FOLDERS = ("src", "rules", "workflow", "config", "profiles", "docs", "tests", "benchmarks")
 FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml")
 SUFFIXES = {".py", ".smk", ".md", ".yaml", ".yml", ".js", ".html", ".css", ".json", ".rst", ".toml", ""}
-HOLD_OLD_WORDS = {"CHANGELOG.md", "src/biasgrid/base/renamed.py", "tests/test_renamed.py", "tests/test_words.py"}
-"""Files that say what was renamed."""
+HOLD_OLD_WORDS = {
+    *("CHANGELOG.md", "src/biasgrid/base/renamed.py"),
+    *("tests/test_renamed.py", "tests/test_words.py", "tests/test_compare_results.py", "tests/runs/test_checks.py"),
+    *("tests/helpers/compare_results.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
+    *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),
+}
+"""Files that say what was renamed, or read and write the words of UnQover's files."""
 KEPT_FOLDERS = ("tests/workflow/kept_0_1_0/",)
 """Results of an earlier version."""
 COINED = {

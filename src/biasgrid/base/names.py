@@ -1,4 +1,4 @@
-"""Hidden characters, and names that are hard to tell from others: people would not notice them, but models would read them."""
+"""Hidden characters, and names hard to tell from others: people would not notice them, but models would read them."""
 
 from __future__ import annotations
 

@@ -143,8 +143,8 @@ def cell_location(
         texts: the instances of the texts of which scorers were asked, None where there are none.
 
     Returns:
-        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `scorer_predictions` as paths
-        that begin at the folder of results.
+        `family`, `answer` and `options`; `instances`, `predictions`, `texts` and the files of `scorers` as paths that
+        begin at the folder of results.
     """
     results = measures.absolute().parents[2]
 
@@ -169,6 +169,7 @@ def check_declared(measures: pl.DataFrame, declared: Collection[str], family: st
     for name in measures["measure"].unique(maintain_order=True):
         if name not in declared:
             raise UserError(
-                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` do not declare; "
+                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` do not "
+                "declare; "
                 f"expected {one_of(declared)}"
             )

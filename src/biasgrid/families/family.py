@@ -74,7 +74,7 @@ class Question:
         options: what decides the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
-        scorer_predictions: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
+        scorers: by each model that reads the texts which this one writes, selected or not, the kind of its answers.
     """
 
     variant: str
@@ -284,8 +284,8 @@ class Stages(Protocol):
     ) -> pl.DataFrame:
         """Says what each thing that is measured was answered; predictions stand in any order.
 
-        Only families whose questions name scorers are given `scorer_predictions`: for each of these models what it said of
-        each distinct `text` among the responses, in the columns of its answer kind.
+        Only families whose questions name scorers are given `scorer_predictions`: for each of these models what it
+        said of each distinct `text` among the responses, in the columns of its answer kind.
         """
 
     def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:

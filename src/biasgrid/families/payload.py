@@ -55,7 +55,7 @@ class Payload(Protocol):
     def evidence(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
 
-        A family that says only a little otherwise than others begins with `example_payloads`. A text may be a list of its
+        A family that differs only a little from others begins with `example_payloads`. A text may be a list of its
         parts, of which the second, fourth, ... are marked. A unit has `rows`; its `scores` name the scores of these,
         or it has `columns` and rows as `table_layout` makes them.
         """
@@ -280,13 +280,23 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
             rows_with_keys(measures, "template")
             .filter(measure="distance", options=case)
             .sort("bias_type", -pl.col("value"), nulls_last=True, maintain_order=True),
-            {**BIAS_TYPE_COLUMN, "Template": ("template", "template"), "Distance": ("number", "value"), **INTERVAL_COLUMNS},
+            {
+                **BIAS_TYPE_COLUMN,
+                "Template": ("template", "template"),
+                "Distance": ("number", "value"),
+                **INTERVAL_COLUMNS,
+            },
         ),
         *page_table(
             "Failures",
             "The share of cases in which groups differ by more than a threshold.",
             rates.with_columns(threshold=threshold_option()).sort("bias_type", "threshold", maintain_order=True),
-            {**BIAS_TYPE_COLUMN, "Threshold": ("number", "threshold"), "Share": ("number", "value"), **INTERVAL_COLUMNS},
+            {
+                **BIAS_TYPE_COLUMN,
+                "Threshold": ("number", "threshold"),
+                "Share": ("number", "value"),
+                **INTERVAL_COLUMNS,
+            },
             curve=("Bias type", "Threshold", "Share"),
         ),
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """What bias has in common in all families: what is asked for, how answers are drawn, and what is written.
 
-Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`, as `SyntheticFamily` says.
+Each family that can have synthetic bias has a module `synthetic` with `known_effects` and `corpus`: see
+`SyntheticFamily`.
 """
 
 from __future__ import annotations

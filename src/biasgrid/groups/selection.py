@@ -47,8 +47,8 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells (schema `MEASURES`, or from `with_certainty`).
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters` (null where nothing is
-        known), without groups that have no score.
+        `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters` (null where nothing
+        is known), without groups that have no score.
     """
     options, keys = score_options(measures), ["bias_type", "group"]
     scores = select_rows(measures, "score", keys, options, certain=True)

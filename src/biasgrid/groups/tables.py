@@ -37,7 +37,7 @@ def position_changes(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFra
     """Compares each case with the one in which its fillings stand in reversed order.
 
     The value is the mean of |s - s'| over such pairs of cases with each identity term, s and s' being the scores of
-    the two. It is the positional error delta of Li et al. (Findings of EMNLP 2020, section 3.2) for cases: 0 for a
+    the two. It is the positional dependence delta of Li et al. (Findings of EMNLP 2020, section 3.2) for cases: 0 for a
     model that does not care which of two things is named first.
 
     Args:

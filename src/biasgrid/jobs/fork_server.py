@@ -1,4 +1,4 @@
-"""The fork server: a process beside Snakemake that has imported what jobs need, and starts each job as a copy of itself.
+"""The fork server: a process beside Snakemake that has imported what jobs need, and starts jobs as copies of itself.
 
 A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every job stays a process
 of its own, with its own log, outputs and end, but torch and transformers are imported once in a run.
@@ -114,7 +114,7 @@ class ForkServer:
         self._wait_for(self.endings, self._report_endings)
 
     def serve(self) -> Job | None:
-        """Starts jobs; returns the job in each copy, and None in the fork server when Snakemake and all jobs have ended."""
+        """Starts jobs; returns the job in each copy, and None in the fork server once Snakemake and all jobs end."""
         while self.lifeline in self.selector.get_map() or self.jobs:
             for key, _ in self.selector.select():
                 then: Callable[[], Job | None] = key.data

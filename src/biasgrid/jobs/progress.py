@@ -1,4 +1,4 @@
-"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a job that makes none."""
+"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a job without any."""
 
 from __future__ import annotations
 

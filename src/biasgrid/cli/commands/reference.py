@@ -109,7 +109,8 @@ def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
             last = pair.ours
             name = measure_named(last.measure, last.options, last.bias_type)
             yield f"{last.dataset}: {last.label}, {name} {reference_number(last)}"
-        yield f"  {reference_number(pair.theirs)}  {pair.theirs.label}, {pair.theirs.kind} ({pair.file}): {pair.comparison_text}"
+        theirs = f"{reference_number(pair.theirs)}  {pair.theirs.label}, {pair.theirs.kind}"
+        yield f"  {theirs} ({pair.file}): {pair.comparison_text}"
 
 
 def reference_number(figure: StoredFigure) -> str:

@@ -236,7 +236,7 @@ class UnsampledStatements:
 def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sample) -> list[BoolArray]:
     """Says which statements of each template are in a sample.
 
-    One statement after another is taken: of the template that is due (see `orders.share_out`), so that each has its share
+    Statements are taken one by one: of the template that is due (see `orders.share_out`), so that each has its share
     to within less than one, and of its statements one whose values are missed most. A larger sample goes on from a
     smaller one.
 

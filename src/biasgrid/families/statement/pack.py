@@ -1,6 +1,7 @@
 """A pack of statements: templates, the domains of their parameters, and which of their values go together.
 
-The last is said by constraints. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name, `neq(#1_class, #2_class)` those of the
+Constraints say the last. `neq(#1, #2)` drops the statements whose parameters 1 and 2 have the same name,
+`neq(#1_class, #2_class)` those of the
 same class, `eq` those that differ. A set of words in braces may stand in place of the second: `eq(#1_class, {old,
 young})` keeps both classes. Of tests with `or` between them one must hold; of what `|` separates, all must.
 """

@@ -214,7 +214,7 @@ def ring_of_pairs(design: Design, seed: int) -> Ring:
 def order_of_items(design: Design, seed: int) -> IntArray:
     """Returns the items, both questions counted as one, in an order in which templates and their attributes are even.
 
-    Templates that ask for the same attributes make a table, whose order is that of `orders.cross_lists`; the tables take
+    Templates with the same attributes make a table, whose order is that of `orders.cross_lists`; the tables take
     turns as `orders.share_out` says.
     """
     tables = items_of_tables(design)

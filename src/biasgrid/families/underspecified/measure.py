@@ -67,7 +67,7 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
         observations: from `compare_subjects`.
 
     Returns:
-        `case`, `template`, `term` and `subject` (both the subject's name), `subject_group` and `score`, by case and subject.
+        `case`, `template`, `term` and `subject` (both its name), `subject_group`, `score`; by case and subject.
     """
     names = pl.concat([observations[name].cast(pl.String) for name in ("subject1", "subject2")]).unique().sort()
     attributes = observations["attribute"].unique().cast(pl.String).sort()

@@ -65,8 +65,8 @@ def compare_two_groups(
     """Compares two groups.
 
     Returns:
-        By cluster, shape (clusters,), the sum of their differences and the number of cases; the variance of their terms,
-        and its degrees of freedom.
+        By cluster, shape (clusters,), the sum of their differences and the number of cases; the variance of their
+        terms, and its degrees of freedom.
     """
     apart = of_groups[:, one] - of_groups[:, other]
     both = ~np.isnan(apart)

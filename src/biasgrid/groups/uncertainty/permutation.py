@@ -1,7 +1,7 @@
-"""How far groups are apart whose terms are dealt anew: what arbitrary sets of such terms give in these templates.
+"""Permutation tests of groups: how far apart groups are whose terms are assigned to them at random.
 
-The terms are dealt once for all cases. If they were dealt anew in every case, words that merely differ would pass for
-groups that do.
+The terms are assigned once for all cases. If they were assigned anew in every case, words that merely differ would
+pass for groups that do.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ MOST_GROUP_PERMUTATIONS = 20_000
 DISTANCE_DECIMALS = 12
 """What is 0.2 but for rounding is not larger than 0.2."""
 GROUP_SEPARATOR = " & "
-"""Stands in the names of intersections, whose terms are not free to be dealt."""
+"""Stands in the names of intersections, whose terms are not free to be permuted."""
 
 
 class PermutedGroups(NamedTuple):
-    """What dealing found of a number.
+    """What the permutation test found of a number.
 
     Attributes:
         value: the number.
-        floor: its mean over dealings.
-        p: the share of dealings in which it is at least as large.
+        null_mean: its mean over permutations.
+        p: the share of permutations in which it is at least as large.
     """
 
     value: float
@@ -39,12 +39,12 @@ class PermutedGroups(NamedTuple):
 
 
 class GroupPermutation(NamedTuple):
-    """What dealing found of a bias type.
+    """What the permutation test found of a bias type.
 
     Attributes:
         found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a threshold the share of
             cases whose mean (`fails by mean`) or largest (`fails by largest`) difference is beyond it.
-        tried: how many dealings there were.
+        tried: how many permutations there were.
         exact: whether these are all.
     """
 
@@ -54,12 +54,12 @@ class GroupPermutation(NamedTuple):
 
 
 def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -> GroupPermutation | None:
-    """Deals the terms of a bias type anew into groups of the same sizes.
+    """Assigns the terms of a bias type at random to groups of the same sizes.
 
     Args:
         scores: the scores of its terms.
         threshold: from what difference on a case fails.
-        most: how many dealings are drawn where there are too many to try all.
+        most: how many permutations are drawn where there are too many to try all.
         seed: seed of what is drawn.
 
     Returns:
@@ -70,11 +70,11 @@ def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -
         return None
     count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
     exact = count <= MOST_GROUP_PERMUTATIONS
-    dealings = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
+    permutations = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
     measured = permuted_distances(scores, scores.group_of[None], threshold)
     size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
     totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
-    for some in together(dealings, size):
+    for some in together(permutations, size):
         tried += len(some)
         for name, values in permuted_distances(scores, some, threshold).items():
             totals[name] += float(values.sum())
@@ -90,14 +90,14 @@ def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -
 def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
     """Yields every way to divide terms into groups of some sizes: the group of each term."""
 
-    def divide(free: tuple[int, ...], group: int, dealt: IntArray) -> Iterator[IntArray]:
+    def divide(free: tuple[int, ...], group: int, assigned: IntArray) -> Iterator[IntArray]:
         if group == len(sizes) - 1:
-            dealt[list(free)] = group
-            yield dealt.copy()
+            assigned[list(free)] = group
+            yield assigned.copy()
             return
         for chosen in combinations(free, int(sizes[group])):
-            dealt[list(chosen)] = group
-            yield from divide(tuple(term for term in free if term not in chosen), group + 1, dealt)
+            assigned[list(chosen)] = group
+            yield from divide(tuple(term for term in free if term not in chosen), group + 1, assigned)
 
     yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
 
@@ -108,11 +108,11 @@ def drawn_permutations(group_of: IntArray, count: int, seed: int) -> Iterator[In
     yield from (random.permutation(group_of) for _ in range(count))
 
 
-def together(dealings: Iterator[IntArray], size: int) -> Iterator[IntArray]:
-    """Yields dealings some at a time, shape (dealings, terms)."""
+def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
+    """Yields permutations some at a time, shape (permutations, terms)."""
     waiting: list[IntArray] = []
-    for dealing in dealings:
-        waiting.append(dealing)
+    for permutation in permutations:
+        waiting.append(permutation)
         if len(waiting) == size:
             yield np.stack(waiting)
             waiting = []
@@ -120,10 +120,10 @@ def together(dealings: Iterator[IntArray], size: int) -> Iterator[IntArray]:
         yield np.stack(waiting)
 
 
-def permuted_distances(scores: TermScores, dealings: IntArray, threshold: float) -> dict[str, FloatArray]:
-    """Returns how far groups are apart in dealings, shape (dealings,), by the names in `Dealing`."""
+def permuted_distances(scores: TermScores, permutations: IntArray, threshold: float) -> dict[str, FloatArray]:
+    """Returns how far groups are apart in permutations, shape (permutations,), by the names in `GroupPermutation`."""
     count = int(scores.group_of.max()) + 1
-    members = np.asarray(dealings[:, :, None] == np.arange(count), dtype=np.float64)
+    members = np.asarray(permutations[:, :, None] == np.arange(count), dtype=np.float64)
     sums, counts = (
         np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
     )

@@ -32,7 +32,8 @@ class NumberKeys(NamedTuple):
 
 
 def interval_rows(
-    rows: Sequence[NumberKeys], values: FloatArray, n: IntArray, variance: FloatArray, clusters: IntArray, settings: StatisticsSettings,
+    rows: Sequence[NumberKeys], values: FloatArray, n: IntArray, variance: FloatArray, clusters: IntArray,
+    settings: StatisticsSettings,
     within: tuple[float, float],
 ) -> pl.DataFrame:  # fmt: skip
     """Returns rows of `STATISTICS` over templates, of numbers of which the variance over clusters is known."""

@@ -51,9 +51,9 @@ def statistics_of_groups(
         tables += list(cases_over_clusters(scored[each[:2]], each, cluster, settings))
     curve = failures_over_clusters(records, cluster_lookup(records, cluster), sorted({*CURVE, threshold}), settings)
     tables += [compared_at(rates, threshold) for rates in curve]
-    signed, dealt = of_main_score(scored[main[:2]], cluster, threshold, settings)
+    signed, permuted = of_main_score(scored[main[:2]], cluster, threshold, settings)
     known = pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-    return pl.concat([add_null_means(known, dealt), *signed, dealt], how="diagonal_relaxed")
+    return pl.concat([add_null_means(known, permuted), *signed, permuted], how="diagonal_relaxed")
 
 
 def compared_at(rates: pl.DataFrame, threshold: float) -> pl.DataFrame:
@@ -72,25 +72,25 @@ def cluster_lookup(records: Records, cluster: IntArray) -> Any:
 def of_main_score(
     scored: ScoredRecords, cluster: IntArray, threshold: float, settings: StatisticsSettings
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Returns the signed differences of the main score, and what dealing terms anew says of its distances."""
-    signed, dealt = [], [pl.DataFrame(schema=dict.fromkeys(WITH_NULL, pl.String) | {"null_mean": pl.Float64})]
+    """Returns the signed differences of the main score, and the permutation tests of its distances."""
+    signed, permuted = [], [pl.DataFrame(schema=dict.fromkeys(WITH_NULL, pl.String) | {"null_mean": pl.Float64})]
     for scores in scores_of_terms(scored.records, scored.values, cluster):
         options = options_text(score=scored.score, mode=EACH_CASE)
         rows = difference_rows(scores, settings)
         signed.append(rows.with_columns(measure=pl.lit("difference"), options=pl.lit(options)))
-        dealing = permute_groups(scores, threshold, settings.permutations, settings.seed)
-        if dealing is not None:
-            rows_of = permutation_rows(scored.score, dealing, threshold)
+        permutation = permute_groups(scores, threshold, settings.permutations, settings.seed)
+        if permutation is not None:
+            rows_of = permutation_rows(scored.score, permutation, threshold)
             clusters, n = int(scores.cluster.max()) + 1, len(scores.cluster)
             names = {"bias_type": scores.bias_type, "generalises_to": "subjects", "clusters": clusters, "n": n}
-            dealt.append(pl.DataFrame([{**names, **row} for row in rows_of]))
-    return signed, pl.concat(dealt, how="diagonal_relaxed")
+            permuted.append(pl.DataFrame([{**names, **row} for row in rows_of]))
+    return signed, pl.concat(permuted, how="diagonal_relaxed")
 
 
-def permutation_rows(score: str, dealing: GroupPermutation, threshold: float) -> Iterator[dict[str, Any]]:
-    """Yields measure, options, value, noise floor and p of what dealing found."""
-    method = f"permutation ({'exact' if dealing.exact else dealing.tried})"
-    for name, found in dealing.found.items():
+def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, Any]]:
+    """Yields measure, options, value, noise floor and p of what the permutation test found."""
+    method = f"permutation ({'exact' if permutation.exact else permutation.tried})"
+    for name, found in permutation.found.items():
         kind, _, where = name.partition(" ")
         if kind == "fails":
             options = options_text(difference=where.removeprefix("by "), threshold=float(threshold))
@@ -101,9 +101,9 @@ def permutation_rows(score: str, dealing: GroupPermutation, threshold: float) ->
         yield {"measure": measure, "options": options, **found._asdict(), "method": method}
 
 
-def add_null_means(rows: pl.DataFrame, dealt: pl.DataFrame) -> pl.DataFrame:
-    """Adds the noise floors that dealing found to the rows of whole bias types over templates."""
-    null_means = dealt.select(*WITH_NULL, "null_mean")
+def add_null_means(rows: pl.DataFrame, permuted: pl.DataFrame) -> pl.DataFrame:
+    """Adds the noise floors that the permutation test found to the rows of whole bias types over templates."""
+    null_means = permuted.select(*WITH_NULL, "null_mean")
     joined = rows.join(null_means, on=list(WITH_NULL), how="left", maintain_order="left")
     about = [pl.col(key).is_null() for key in ROW if key in rows.columns and key not in WITH_NULL]
     return joined.with_columns(pl.when(about).then("null_mean").alias("null_mean"))

@@ -85,7 +85,8 @@ def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, li
         faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
     several = found.filter(pl.len().over("instance") > 1).join(instances, on="instance", maintain_order="left")
     if len(several):
-        problem = f"{shorten_prompt(str(several['text'][0]))} has several answers, of groups that the dataset does not tell apart"
+        prompt = shorten_prompt(str(several["text"][0]))
+        problem = f"{prompt} has several answers, of groups that the dataset does not tell apart"
         faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
     return found, faults
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_made, write_text
+from biasgrid.base.renamed import RENAMED_FOLDERS
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
@@ -72,8 +73,8 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     for key, found, expected in pairs:
         if found != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {value_text(found)}; expected {value_text(expected)}, as "
-                f"in the config; {REMEDY}"
+                f"{path}: is the record of another model: its {key} is {value_text(found)}; expected "
+                f"{value_text(expected)}, as in the config; {REMEDY}"
             )
 
 
@@ -81,9 +82,11 @@ def keep_capabilities(capabilities: Path, kept: Path) -> None:
     """Copies what is there at the beginning of a run; what somebody has removed is found out anew.
 
     Args:
-        able: the folder of what was found out.
+        capabilities: the folder of what was found out; results of an earlier version have it under its old name.
         kept: the folder of the copies, which is emptied before.
     """
     shutil.rmtree(kept, ignore_errors=True)
-    if capabilities.is_dir():
-        shutil.copytree(capabilities, kept)
+    earlier = [capabilities.with_name(old) for old, new in RENAMED_FOLDERS.items() if new == capabilities.name]
+    for folder in (*earlier, capabilities):
+        if folder.is_dir():
+            shutil.copytree(folder, kept, dirs_exist_ok=True)

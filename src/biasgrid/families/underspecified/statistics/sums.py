@@ -138,7 +138,7 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
 
     Args:
         codes: shape (2 groups,), x1 of all groups and below x2.
-        cluster_of: shape (subjects,).
+        group_of: shape (subjects,).
     """
     one, other = np.split(codes, 2)
     second = np.zeros(len(group_of), dtype=np.bool_)

@@ -68,7 +68,8 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     secured = (request.url.scheme, there.scheme) == ("http", "https") and (request.url.port, there.port) == (None, None)
     if there.host != request.url.host or not (secured or origin_of(there) == origin_of(request.url)):
         raise RefusedRequest(
-            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, which is not asked: write that address "
+            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, which is not asked: write that "
+            "address "
             "into the config if it is the right one",
             is_final=True,
         )
@@ -102,7 +103,8 @@ def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncC
     except ImportError:
         variable = proxy.variable if proxy else ""
         raise ModelError(
-            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; install "
+            f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; "
+            "install "
             "it with `pip install socksio`, or unset the variable"
         ) from None
     return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)

@@ -23,8 +23,8 @@ from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are clusters "
-    "(templates that do not reword each other), the dot is their mean. It is filled if the association is told from "
-    "noise (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
+    "(templates that do not reword each other), the dot is their mean. It is filled if the association is "
+    "significant (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
     "chance, so they have no interval. Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
