@@ -12,7 +12,9 @@ rule report:
         ranks=ranks_of_grid(),
         instances=[layout.instances(*variant) for variant in grid.selected_variants],
         records=records_of_models(),
-        imported=[layout.imported_tables(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)],
+        imported=[
+            layout.imported_tables(of, model) / "predictions.parquet" for model, of in CELLS if is_imported(model)
+        ],
         synthetic=synthetic_tables(),
         figures=folders_of_figures(),
         # The first lies beside the Snakefile, whatever the working folder is.
