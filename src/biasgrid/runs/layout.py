@@ -149,7 +149,7 @@ class Layout:
 
     def clusters(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the clusters of a cell, and what it is without each of them."""
-        return self.results / "clusters" / dataset / f"{model}.parquet"
+        return self.results / "template_clusters" / dataset / f"{model}.parquet"
 
     def by_template(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
         """Returns the means of a cell by template, from which statistics can be computed anew."""
