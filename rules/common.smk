@@ -149,7 +149,7 @@ def is_imported(model):
 
 
 def origin_of_dump(wildcards):
-    """Where a cell's dump is from, and its digest; of an address what may be public_address, and a digest of the whole."""
+    """Where a cell's dump is from, and its digest; of an address what may be shown, and a digest of the whole."""
     dump = grid.models[wildcards.model].predictions[wildcards.dataset]
     address = dict(url=public_address(dump.url), address=address_digest(dump.url)) if dump.url else dict(url=None)
     return dict(file=dump.file, sha256=dump.sha256, **address)

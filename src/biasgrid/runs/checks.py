@@ -197,7 +197,9 @@ def upgrade_notice(results: Path) -> str | None:
     """
     tables = {path.relative_to(results).parts[0]: path for path in sorted(results.glob("[!.]*/**/*.parquet"))}
     renamed = {folder: old for folder, path in tables.items() if (old := old_columns(path))}
-    unused = sorted(name for name in RENAMED_FOLDERS if (results / name).is_dir())
+    # What servers can do is read from its old folder until the new one is there.
+    needed = "" if (results / "capabilities").is_dir() else "able"
+    unused = sorted(name for name in RENAMED_FOLDERS if (results / name).is_dir() and name != needed)
     if not renamed and not set(unused) & tables.keys():
         return None
     columns = sorted({name for names in renamed.values() for name in names})

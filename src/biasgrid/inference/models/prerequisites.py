@@ -87,6 +87,7 @@ def keep_capabilities(capabilities: Path, kept: Path) -> None:
     """
     shutil.rmtree(kept, ignore_errors=True)
     earlier = [capabilities.with_name(old) for old, new in RENAMED_FOLDERS.items() if new == capabilities.name]
-    for folder in (*earlier, capabilities):
-        if folder.is_dir():
-            shutil.copytree(folder, kept, dirs_exist_ok=True)
+    # Once there is the new folder, what is removed from it does not come back from the old one.
+    there = next((folder for folder in (capabilities, *earlier) if folder.is_dir()), None)
+    if there is not None:
+        shutil.copytree(there, kept)

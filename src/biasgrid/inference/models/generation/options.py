@@ -104,7 +104,7 @@ def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, .
 
 
 def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
-    """Refuses options that cannot be written, or not distinguishable.
+    """Refuses options that cannot be written, or that no token distinguishes.
 
     Raises:
         ModelError: with the first of them.
