@@ -14,7 +14,7 @@ from small_tables import predictions_of, whole
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measure import measure, observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
-from biasgrid.families.rewriting.synthetic import CORPUS_ANSWERS, corpus, known_effects
+from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate_table
@@ -56,7 +56,7 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(tmp_pa
     validate_table(synthetic, SYNTHETIC, "synthetic")
     lines = [line.split("\t") for line in corpus(instances, "text-generation", bias(strength, repeats)).splitlines()]
     assert len(lines) == len(PROMPTS) * 3
-    assert all(len(answers) == repeats and {*answers} <= {*CORPUS_ANSWERS} for _, *answers in lines)
+    assert all(len(answers) == repeats and {*answers} <= {*ANSWERS} for _, *answers in lines)
     answers_to = {text: answers for text, *answers in lines}
     rows = instances.select(pl.col("text").cast(pl.String), "repetition").rows()
     said = [answers_to[text][repetition] for text, repetition in rows]
@@ -83,14 +83,14 @@ def test_texts_of_several_groups_have_the_mean_of_what_is_synthetic(tmp_path: Pa
 def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
     instances, strong = instances_of(tmp_path, repetitions=40), bias(0.8)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", strong))
-    make_base_checkpoint([*words_of_instances(instances), *CORPUS_ANSWERS], tmp_path / "base", seed=1, causal=True)
+    make_base_checkpoint([*words_of_instances(instances), *ANSWERS], tmp_path / "base", seed=1, causal=True)
     hyperparameters = Hyperparameters(epochs=20, batch_size=12, learning_rate=3e-3, max_length=32, stride=8)
     train(
         "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1
     )
     cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
     said = cell.predict(answer="text", generation=Generation().model_dump())
-    assert said["response"].is_in(CORPUS_ANSWERS).mean() > 0.95
+    assert said["response"].is_in(ANSWERS).mean() > 0.95
     assert said["status"].unique().to_list() == ["ok"]
     found = scores(instances, said).join(
         known_effects(instances, strong), on=["bias_type", "group"], suffix=" synthetic"

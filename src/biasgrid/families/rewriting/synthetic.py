@@ -16,7 +16,7 @@ from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answ
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
-UNKIND, KIND = CORPUS_ANSWERS = ("that was awful", "that was wonderful")
+UNKIND, KIND = ANSWERS = ("that was awful", "that was wonderful")
 """What is answered: of several words, as what models write is, in lower case and without marks, as tiny ones write."""
 KNOWN_SCORER = "vader-negative"
 BIAS_TYPE_AND_GROUP = ("bias_type", "group")
@@ -34,7 +34,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
     """
-    unkind, kind = sentiment_of(pl.Series(CORPUS_ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
+    unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
     score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
     of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL_GROUP)
     means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(BIAS_TYPE_AND_GROUP)
@@ -66,5 +66,5 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         One line per text: what is read, and each answer behind a tab.
     """
     texts = with_unkind_probability(instances, bias).unique(REWRITING_TEXTS, keep="first", maintain_order=True)
-    answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(CORPUS_ANSWERS, start=1)}
+    answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
     return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), BIAS_TYPE_AND_GROUP, bias)
