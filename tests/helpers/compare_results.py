@@ -36,7 +36,9 @@ VALUES = {
     "cluster": "subject_group",
 }
 """Values of columns that changed: sources of variance, and a bias type."""
-SINCE_0_1_0 = {**changes.RENAMED_COLUMNS, **changes.RENAMED_FOLDERS, **changes.RENAMED_MEASURES, **VALUES}
+SINCE_0_1_0 = {**changes.RENAMED_COLUMNS, **changes.RENAMED_MEASURES, **VALUES}
+IN_WORDS = ("reason", "method", "flag")
+"""Columns of sentences, which may be worded otherwise."""
 
 NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
 """Folders that hold no numbers of measures, or times."""
@@ -74,7 +76,7 @@ def compare_results(old: Path, new: Path, names: Mapping[str, str] | None = None
     found = Comparison()
     there = {str(path.relative_to(new)): path for path in tables_in(new)}
     for path in tables_in(old):
-        name = renamed_path(path.relative_to(old), names)
+        name = renamed_path(path.relative_to(old), {**names, **changes.RENAMED_FOLDERS} if names else {})
         if name in there:
             compare_tables(name, renamed(pl.read_parquet(path), names), pl.read_parquet(there.pop(name)), found)
         else:
@@ -107,7 +109,7 @@ def compare_tables(name: str, old: pl.DataFrame, new: pl.DataFrame, found: Compa
     """Adds what differs between two tables: rows are the same whose columns that hold no fractions are the same."""
     found.missing += [f"{name}: the column {column}" for column in old.columns if column not in new.columns]
     found.added += [f"{name}: the column {column}" for column in new.columns if column not in old.columns]
-    shared = [column for column in old.columns if column in new.columns]
+    shared = [column for column in old.columns if column in new.columns and column not in IN_WORDS]
     numbers = [column for column in shared if old.schema[column].is_float() and new.schema[column].is_float()]
     keys = [column for column in shared if column not in numbers]
     one, other = (numbered(table.select(keys + numbers), keys) for table in (old, new))
