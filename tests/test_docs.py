@@ -19,7 +19,7 @@ from small_measures import table_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.groups.combinations import MAIN_SCORES
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
 from biasgrid.groups.scores import SCORES

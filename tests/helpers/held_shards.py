@@ -12,7 +12,7 @@ from biasgrid.jobs.progress import read_beat
 HOLD = """
 import time
 
-PART_ROWS = 20
+ROWS_A_PART = 20
 
 
 def held(self, rows, keep=Progress.keep):

@@ -66,7 +66,7 @@ def make_fresh(small_config: dict[str, Any], folder: Path) -> None:
     project = Project.create(folder, config)
     code = project.folder / "src/biasgrid/inference/models/predict.py"
     text = code.read_text()
-    code.write_text(text.replace("\nPART_ROWS = ", "\nPART_ROWS = 24  # "))
+    code.write_text(text.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # "))
     assert code.read_text() != text
 
 

@@ -86,7 +86,7 @@ def test_a_manifest_that_names_another_server_is_believed(server: ModelServer, t
 
 
 def test_what_was_found_out_of_a_server_stands_for_no_other(server: ModelServer, tmp_path: Path) -> None:
-    project, capabilities = Project.create(tmp_path / "project", config(server.url)), "results/able/top.json"
+    project, capabilities = Project.create(tmp_path / "project", config(server.url)), "results/capabilities/top.json"
     project.run(capabilities)
     count = len(server.bodies)
     # The code that looks may change; the server is the same.

@@ -31,7 +31,7 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
         for path in (project.folder / folder).rglob("*"):
             os.utime(path)
     os.utime(project.folder / "Snakefile")
-    edit(project.folder / "src/biasgrid/inference/models/predict.py", "PART_ROWS =", "# A comment.\nPART_ROWS =")
+    edit(project.folder / "src/biasgrid/inference/models/predict.py", "ROWS_A_PART =", "# A comment.\nROWS_A_PART =")
     edit(
         project.folder / "workflow/scripts/predict.py",
         "from biasgrid.inference.engine",

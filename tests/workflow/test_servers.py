@@ -1,4 +1,4 @@
-"""Models behind servers through Snakemake: asked once, in their turns, and distinguishable by how they were scored."""
+"""Models behind servers through Snakemake: asked once, in their turns, and labelled by how they were scored."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def manifest_of(project: Project) -> dict[str, Any]:
 
 def test_each_is_asked_in_the_way_that_was_found(asked: Project) -> None:
     results = asked.folder / "results"
-    capabilities = {name: json.loads((results / f"able/{name}.json").read_text()) for name in ("top", "told")}
+    capabilities = {name: json.loads((results / f"capabilities/{name}.json").read_text()) for name in ("top", "told")}
     assert {name: each["scored_by"] for name, each in capabilities.items()} == {"top": "top", "told": "echo"}
     for model, way in {"top": "top", "told": "echo", "chance": "random"}.items():
         table = results / f"predictions/scored/{model}/2-of-2.parquet"
         assert set(pl.read_parquet(table)["scored_by"]) == {way}
         assert read_provenance(table)["scored_by"] == way
-    assert not (results / "able/chance.json").exists()
+    assert not (results / "capabilities/chance.json").exists()
 
 
 def test_jobs_of_an_endpoint_take_turns(asked: Project, server: ModelServer) -> None:

@@ -112,11 +112,13 @@ def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster
     project.run("results/measures/scored/served.parquet")
     jobs = project.jobs()
     asked = [
-        job for name in ("rule_able_wildcards_served", name_of_job("scored", "served", "1-of-1")) for job in jobs[name]
+        job
+        for name in ("rule_capabilities_wildcards_served", name_of_job("scored", "served", "1-of-1"))
+        for job in jobs[name]
     ]
     assert [job["JobState"] for job in asked] == ["COMPLETED"] * 2
     assert all("gpu:2" in job["TresPerJob"] or "gpu=2" in job["ReqTRES"] for job in asked)
-    for log in ("logs/able/served.server.log", "logs/predict/scored/served/1-of-1.server.log"):
+    for log in ("logs/capabilities/served.server.log", "logs/predict/scored/served/1-of-1.server.log"):
         assert (project.folder / "results" / log).exists()
     # What has ended but was not waited for has no command line.
     running = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]

@@ -155,8 +155,12 @@ class WordLists:
         """A digest of the content alone: comments, blank lines and file names do not count."""
         content = {
             "templates": [template.text for template in self.templates],
-            "subjects": [asdict(subjects) for subjects in self.subjects],
-            "attributes": {kind: [asdict(row) for row in rows] for kind, rows in self.attributes.items()},
+            # Under the names of version 0.1.0, so that references which were made with it name the same texts.
+            "subjects": [{"forms": subjects.forms, "clusters": subjects.groups} for subjects in self.subjects],
+            "attributes": {
+                kind: [{"texts": row.texts, "name": row.name, "cluster": row.group} for row in rows]
+                for kind, rows in self.attributes.items()
+            },
             "filler": self.filler,
             "mask": self.mask,
             "limit": self.limit,
