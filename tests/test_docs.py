@@ -19,9 +19,9 @@ from small_measures import table_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
+from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.scores import SCORES
 from biasgrid.groups.tables import CURVE
 from biasgrid.report.published import read_published

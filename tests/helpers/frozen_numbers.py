@@ -19,8 +19,8 @@ FROZEN = Path(__file__).parents[1] / "workflow" / "frozen"
 FOLDERS = ("measures", "statistics", "variances", "comparisons")
 """Folders of results that hold every number once."""
 TOLERANCE = 1e-12
-NOT_FROZEN = "intersections"
-"""A dataset with more numbers than all others together, of the same kinds."""
+NOT_FROZEN = ("/intersections", "/tone", "/read")
+"""Datasets with more numbers than all others together, and those that models of weights without a seed have scored."""
 
 
 def numbers_of(results: Path, names: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -37,7 +37,7 @@ def numbers_of(results: Path, names: Mapping[str, str] | None = None) -> pl.Data
         for path in sorted((results / olds.get(folder, folder)).rglob("*.parquet")):
             name = renamed_path(path.relative_to(results), names).removesuffix(".parquet")
             table = renamed(pl.read_parquet(path), names).with_columns(table=pl.lit(name))
-            if NOT_FROZEN not in name:
+            if not any(dataset in name for dataset in NOT_FROZEN):
                 parts.append(table.filter(pl.col("value").is_not_null()).drop("flag", strict=False))
     return pl.concat(parts, how="diagonal_relaxed")
 
