@@ -20,7 +20,7 @@ FOLDERS = ("measures", "statistics", "variances", "comparisons")
 """Folders of results that hold every number once."""
 TOLERANCE = 1e-12
 NOT_FROZEN = ("/intersections", "/tone", "/read")
-"""Datasets with more numbers than all others together, and those that models of weights without a seed have scored."""
+"""Datasets with more numbers than all others together, and those scored by models whose tokenizer no seed decides."""
 
 
 def numbers_of(results: Path, names: Mapping[str, str] | None = None) -> pl.DataFrame:
