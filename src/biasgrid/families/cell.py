@@ -148,15 +148,15 @@ def cell_location(
     """
     results = measures.absolute().parents[2]
 
-    def told(path: str | Path) -> str:
+    def relative_path(path: str | Path) -> str:
         return os.path.relpath(Path(path).absolute(), results)
 
     return {
         **{name: cell[name] for name in ("family", "answer", "options")},
-        "instances": told(instances),
-        "predictions": [told(path) for path in predictions],
-        "texts": told(texts) if texts else None,
-        "scorers": {model: (kind, told(file)) for model, (kind, file) in cell["scorers"].items()},
+        "instances": relative_path(instances),
+        "predictions": [relative_path(path) for path in predictions],
+        "texts": relative_path(texts) if texts else None,
+        "scorers": {model: (kind, relative_path(file)) for model, (kind, file) in cell["scorers"].items()},
     }
 
 

@@ -76,7 +76,7 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
         raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
     family, options = location["family"], location["options"]
     reference = stage(family, "evidence")
-    if not exists(reference) or not hasattr(load(reference), "concerned"):
+    if not exists(reference) or not hasattr(load(reference), "relevant_instances"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
     evidence, stages = load(reference), load(stage(family, "measure"))
     if "other" in evidence.EXPLAINED:
@@ -87,7 +87,7 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     answered = cell_provenance(instances, predictions)
     check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
-    prompts = evidence.concerned(tables[0], about).collect()
+    prompts = evidence.relevant_instances(tables[0], about).collect()
     responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
     scorers = {}
     if location.get("texts"):

@@ -84,7 +84,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     return "score", options_text(score=MAIN_SCORES[OUTPUT_TYPES[options["task"]]], mode=ALL_CASES)
 
 
-def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of a bias type, those of its intersections with others among them."""
     bias_types = pl.col("bias_type").cast(pl.String)
     is_part = bias_types.str.split(JOIN).list.contains(about["bias_type"])

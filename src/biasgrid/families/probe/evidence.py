@@ -180,7 +180,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     return about["measure"], ""
 
 
-def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns all instances: a metric is of all items."""
     return instances
 

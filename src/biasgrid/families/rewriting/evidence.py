@@ -123,7 +123,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     return EVIDENCE_MEASURE, similarity_options(options)
 
 
-def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of both groups."""
     return instances.filter(pl.col("group").cast(pl.String).is_in([about["group"], about["other"]]))
 

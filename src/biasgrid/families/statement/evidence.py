@@ -69,7 +69,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     return "error", ""
 
 
-def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances that are about the class, in whatever place."""
     return instances.filter(pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]))
 

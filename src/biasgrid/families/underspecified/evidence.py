@@ -152,7 +152,7 @@ def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, s
     return "gamma", ""
 
 
-def concerned(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
     """Returns the instances of all swap groups of an association."""
     subject = pl.lit(about["subject"])
     return instances.filter(

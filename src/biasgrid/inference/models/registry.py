@@ -32,7 +32,7 @@ class RegistryEntry(NamedTuple):
     look: str = ""
     check: str = ""
 
-    def within(self, reference: str) -> RegistryEntry:
+    def relative_to(self, reference: str) -> RegistryEntry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
         path, section, look, check = (
             f"{reference}{path}" if path[:1] == ":" else path

@@ -274,10 +274,10 @@ class Server(BackEnd):
         names = numbered_values(instances, "candidate")
         options: list[OptionTexts] = instances.select(pl.col(names).cast(pl.String)).rows()
         way, asked = self.way, self.asked(instances)
-        requests = self.requests(instances, [way.sent(*row) for row in zip(asked, options, strict=True)])
+        requests = self.requests(instances, [way.requests(*row) for row in zip(asked, options, strict=True)])
         self.send(requests, progress)
         answers = ([self.store[request] for request in row] for row in requests)
-        said = [way.said(*row) for row in zip(asked, options, answers, strict=True)]
+        said = [way.scores(*row) for row in zip(asked, options, answers, strict=True)]
         known = np.array([[value is not None for value in row.probabilities] for row in said])
         values = np.array([[value or 0.0 for value in row.probabilities] for row in said])
         return pl.DataFrame(
@@ -388,7 +388,7 @@ def request_settings(settings: InferenceSettings) -> str:
     generation = generation_of(settings)
     sent = writing_of(generation)
     if settings.answer == "choice":
-        sent = method_named(method_of_settings(settings))(sent).sent("", ("A",))[0].parameters
+        sent = method_named(method_of_settings(settings))(sent).requests("", ("A",))[0].parameters
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}

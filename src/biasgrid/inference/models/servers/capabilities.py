@@ -170,7 +170,7 @@ async def answers_to(client: Client, way: ScoringMethod, asked: PromptContent, o
         Refused: there is no answer.
     """
     # What answers, but not as the protocol wants, will not do so the next time.
-    requests = (Request("", "", 0, *sent) for sent in way.sent(asked, options))
+    requests = (Request("", "", 0, *sent) for sent in way.requests(asked, options))
     return [
         await ask_patiently(client, request, lambda error, _: error.status == HTTPStatus.OK) for request in requests
     ]
@@ -200,7 +200,7 @@ async def problem_of_scores(client: Client, way: ScoringMethod, api: str) -> str
     found = []
     for question in QUESTIONS:
         asked = as_requests(question, api)
-        said = way.said(asked, LETTERS, await answers_to(client, way, asked, LETTERS))
+        said = way.scores(asked, LETTERS, await answers_to(client, way, asked, LETTERS))
         if None in said.probabilities or said.mass is None:
             return "it gives no log-probabilities"
         found.append([float(value or 0) for value in said.probabilities])

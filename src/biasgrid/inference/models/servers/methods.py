@@ -67,11 +67,11 @@ class ScoringMethod(ABC):
     apis: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
+    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Returns what is sent for an instance."""
 
     @abstractmethod
-    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Reads the answers to what is sent."""
 
 
@@ -81,12 +81,12 @@ class Echo(ScoringMethod):
     name = "echo"
     apis: ClassVar[tuple[str, ...]] = ("completions",)
 
-    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
+    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Sends every spelling of every option behind the prompt."""
         parameters = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
         return [SentRequests(f"{asked}{word}", parameters) for words in option_spellings(options) for word in words]
 
-    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the spellings of each option, each the product over the tokens in which it differs from others."""
         left = iter(answers)
         scored = [[scores_of(f"{asked}{word}", next(left)) for word in words] for words in option_spellings(options)]
@@ -110,14 +110,14 @@ class Top(ScoringMethod):
     name = "top"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
+    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for one token, and the probabilities of the likeliest ones."""
         own: dict[str, Any] = {"logprobs": LISTED}
         if not isinstance(asked, str):
             own = {"logprobs": True, "top_logprobs": LISTED}
         return [SentRequests(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
 
-    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the spellings of each option; one of which none is listed has at most what the last listed token has."""
         listed = answers[0].scores
         if not listed:
@@ -138,11 +138,11 @@ class ParsedText(ScoringMethod):
     name = "parsed"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions", "anthropic")
 
-    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
+    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text."""
         return [SentRequests(asked, dict(self.writing))]
 
-    def said(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
+    def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Gives the option that was chosen all of the probability; none any where none was."""
         response, status = text_without_thoughts(answers[0], self.thoughts)
         place = chosen_option(response, status != "length", options) if status in ("ok", "length") else None
@@ -158,7 +158,7 @@ class Choice(ParsedText):
     name = "choice"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def sent(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
+    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Asks for a text that is one of the options."""
         allowed = {"structured_outputs": {"choice": [option for option in options if option is not None]}}
         return [SentRequests(asked, {**self.writing, "extra_body": allowed})]
