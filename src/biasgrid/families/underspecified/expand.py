@@ -1,4 +1,4 @@
-"""Turns templates and word lists into the instances table.
+"""Turns templates and word lists, or a sample of them, into the instances table.
 
 Texts are built once per distinct segment; the rows gather them, part by part, so that their number takes no memory.
 """

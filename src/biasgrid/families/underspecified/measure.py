@@ -1,4 +1,4 @@
-"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020), of a cell and of its parts.
+"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020), records of its groups, and checks.
 
 Sums run through numpy in the order of the swap groups, so that the table is the same to the byte whatever the
 number of threads.

@@ -1,4 +1,4 @@
-"""Reads UnQover's word lists and says what is wrong with them.
+"""Reads UnQover's word lists, templates and prompts, and says what is wrong with them.
 
 All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin with `#` are
 dropped. Readers append what is wrong to a list of faults and go on, so that one look finds everything.

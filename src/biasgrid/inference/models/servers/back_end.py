@@ -167,7 +167,7 @@ class Server(BackEnd):
         answered_by: the digest of who answers, see `identity`.
         former_model: what version 0.1.0 had in its place.
         asked_with: the digest of what is the same in all requests.
-        desk: what sends requests.
+        dispatcher: what sends requests.
     """
 
     Choices: ClassVar[type[Any]] = ServerChoices
@@ -191,7 +191,7 @@ class Server(BackEnd):
         manifest = store_folder(settings).parents[2] / MANIFEST_NAME
         owner = partial(owner_before, manifest, settings.model, settings.section, record)
         self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve, owner))
-        self.desk = Dispatcher(access, self.store, self.budget())
+        self.dispatcher = Dispatcher(access, self.store, self.budget())
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
@@ -342,12 +342,12 @@ class Server(BackEnd):
             missing[place] -= 1
             progress.advance(int(not missing[place]))
 
-        self.desk.arrived = arrived
-        self.desk.ask([request for row in requests for request in row])
+        self.dispatcher.arrived = arrived
+        self.dispatcher.ask([request for row in requests for request in row])
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Tells which models have answered, and how many texts are longer than they were to be."""
-        names = sorted(filter(None, self.desk.names))
+        names = sorted(filter(None, self.dispatcher.names))
         strange = [name for name in names if self.access.model not in name and name not in self.access.model]
         if strange:
             logger.warning(

@@ -81,8 +81,8 @@ class Dispatcher:
 class RequestBatch:
     """Requests that are asked together."""
 
-    def __init__(self, desk: Dispatcher, missing: Sequence[Request]):
-        self.desk, self.missing = desk, missing
+    def __init__(self, dispatcher: Dispatcher, missing: Sequence[Request]):
+        self.dispatcher, self.missing = dispatcher, missing
         self.waiting: Iterator[Request] = iter(missing)
         self.failures: list[RefusedRequest] = []
         self.in_a_row = 0
@@ -93,12 +93,12 @@ class RequestBatch:
         """Asks all.
 
         Raises:
-            UserError: see `Desk.ask`.
+            UserError: see `Dispatcher.ask`.
         """
-        asking = self.desk.access.asking
+        asking = self.dispatcher.access.asking
         limited = asking if isinstance(asking, Endpoint) else None
         limits = RateLimits(*(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None))
-        client = client_of(self.desk.access)
+        client = client_of(self.dispatcher.access)
         try:
             count = min(asking.concurrency, len(self.missing))
             await asyncio.gather(*(self.work(client, limits) for _ in range(count)))
@@ -124,12 +124,12 @@ class RequestBatch:
                 # The disk is full: what is under way arrives in the room that was kept free.
                 self.stop = error
             finally:
-                self.desk.budget.settle(request)
+                self.dispatcher.budget.commit(request)
 
     async def find_means(self, request: Request) -> None:
         """Sets aside what a request may cost, as soon as those under way have cost less than they might."""
-        budget = self.desk.budget
-        while self.stop is None and not budget.promise(request):
+        budget = self.dispatcher.budget
+        while self.stop is None and not budget.reserve(request):
             if not budget.under_way:
                 self.stop = self.too_expensive()
             await asyncio.sleep(POLLING_SECONDS)
@@ -137,42 +137,44 @@ class RequestBatch:
     def gives_up(self, error: RefusedRequest, request: Request) -> bool:
         """Keeps what a request without an answer was charged, and says whether it is not to be sent again."""
         if error.usage is not None:
-            self.desk.budget.spend(self.desk.store.charge(request, error.usage))
-        return self.stop is not None or not self.desk.budget.is_kept
+            self.dispatcher.budget.spend(self.dispatcher.store.charge(request, error.usage))
+        return self.stop is not None or not self.dispatcher.budget.is_kept
 
     def keep(self, request: Request, answer: Answer) -> None:
         """Stores an answer."""
         self.in_a_row = 0
         self.answered += 1
-        self.desk.names.add(answer.model)
-        self.desk.budget.spend(self.desk.store.add(request, answer))
-        self.desk.arrived(request)
+        self.dispatcher.names.add(answer.model)
+        self.dispatcher.budget.spend(self.dispatcher.store.add(request, answer))
+        self.dispatcher.arrived(request)
 
     def count_failure(self, error: RefusedRequest) -> None:
         """Remembers that a request was not answered, and sees whether any will be."""
         self.failures.append(error)
         self.in_a_row += 1
         if error.is_final:
-            self.stop = self.stop or self.desk.access.error(error.problem, advice_on(error))
-        elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.desk.access.asking.concurrency)):
+            self.stop = self.stop or self.dispatcher.access.error(error.problem, advice_on(error))
+        elif self.in_a_row >= min(len(self.missing), max(LEAST_FAILURES, self.dispatcher.access.asking.concurrency)):
             self.stop = self.stop or self.unanswered()
 
     def unanswered(self) -> UserError:
         """Words that not all requests were answered."""
         left = len(self.missing) - self.answered
         problem = f"{left} of {len(self.missing)} requests have no answer (the last one: {self.failures[-1].problem})"
-        return self.desk.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
+        return self.dispatcher.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
     def too_expensive(self) -> UserError:
         """Words that what is missing would cost more than it may."""
-        budget = self.desk.budget
-        left = [request for request in self.missing if request not in self.desk.store]
+        budget = self.dispatcher.budget
+        left = [request for request in self.missing if request not in self.dispatcher.store]
         more = sum(map(budget.about, left))
         problem = (
-            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and the other {len(left)} requests would cost "
+            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the other {len(left)} requests would cost "
             f"about {more:.4g}"
         )
-        return self.desk.access.error(problem, f"a `max_cost` of about {budget.spent + more:.3g}, or fewer questions")
+        return self.dispatcher.access.error(
+            problem, f"a `max_cost` of about {budget.used + more:.3g}, or fewer questions"
+        )
 
 
 async def ask_patiently(

@@ -93,15 +93,15 @@ class Budget:
     Attributes:
         price: what is charged; None where nothing is.
         limit: what all answers of the model may cost together; None without a limit.
-        spent: what they have cost so far.
-        promised: what the requests under way may cost at most.
+        used: what they have cost so far.
+        reserved: what the requests under way may cost at most.
         under_way: how many these are.
     """
 
     price: Price | None
     limit: float | None
-    spent: float = 0
-    promised: float = 0
+    used: float = 0
+    reserved: float = 0
     under_way: int = 0
 
     def add(self, bill: Bill) -> None:
@@ -111,12 +111,12 @@ class Budget:
     def spend(self, charged: ChargedTokens) -> None:
         """Adds what was charged."""
         if self.price is not None:
-            self.spent += cost(self.price, *charged)
+            self.used += cost(self.price, *charged)
 
     @property
     def is_kept(self) -> bool:
         """Whether what is spent and set aside is within the limit."""
-        return self.limit is None or self.spent + self.promised <= self.limit
+        return self.limit is None or self.used + self.reserved <= self.limit
 
     def most(self, request: Request) -> float:
         """Returns what a request may cost at most."""
@@ -126,15 +126,15 @@ class Budget:
         """Returns what a request costs, about: at most what may be written."""
         return cost(self.price, request.tokens_in, request.most.tokens_out) if self.price else 0
 
-    def promise(self, request: Request) -> bool:
+    def reserve(self, request: Request) -> bool:
         """Sets aside what a request may cost; False where there is not so much left."""
-        if self.limit is not None and self.spent + self.promised + self.most(request) > self.limit:
+        if self.limit is not None and self.used + self.reserved + self.most(request) > self.limit:
             return False
-        self.promised += self.most(request)
+        self.reserved += self.most(request)
         self.under_way += 1
         return True
 
-    def settle(self, request: Request) -> None:
+    def commit(self, request: Request) -> None:
         """Gives back what was set aside for a request; what it was charged is spent by then, see `spend`."""
-        self.promised -= self.most(request)
+        self.reserved -= self.most(request)
         self.under_way -= 1
