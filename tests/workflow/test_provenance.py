@@ -24,7 +24,8 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
         ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
-        "statistics", "variances", "clusters", "by_template", "without_clusters", "comparisons", "ranks", "agreement",
+        "statistics", "variances", "template_clusters", "by_template", "without_clusters", "comparisons", "ranks",
+        "agreement",
     }  # fmt: skip
     for table in tables:
         # What the store of answers keeps is another name of predictions.
