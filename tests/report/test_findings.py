@@ -62,7 +62,7 @@ def test_a_model_that_answers_at_random_is_a_control_and_has_found_nothing(q: fl
         summary({"dataset": "names"}, control | {"value": 1.0, "flag": "read the difference"}),
         statistics_of(association("Ann", 0.5, 0.05, 0.95, q), association("Bob", 0.1, 0, 0.2, 0.9)),
     )
-    noun = "association" if shown == 1 else "associations"
+    noun = "association" if shown == "1" else "associations"
     told = f"tiny is a control, whose answers are drawn at random; has {shown} significant {noun} of 2 tested."
     assert (finding.sentence, finding.strongest) == (told, ())
 
