@@ -55,14 +55,19 @@ def facts(project: Project, **changes: str | None) -> dict[str, Any]:
     return content
 
 
+def train_longer(project: Project) -> None:
+    """Changes a setting that makes another model of the same data."""
+    config = project.read_config()
+    config["models"]["masked"]["train"]["hyperparameters"]["epochs"] = 2
+    project.write_config(config)
+
+
 def test_a_model_is_trained_once_for_the_same_data_and_settings(project: Project):
     project.run(WEIGHTS)
     facts(project, device="kept")
     project.run(WEIGHTS, "--forcerun", "train")
     assert facts(project)["device"] == "kept"
-    config = project.read_config()
-    config["models"]["masked"]["train"]["hyperparameters"]["epochs"] = 2
-    project.write_config(config)
+    train_longer(project)
     project.run(WEIGHTS)
     assert facts(project)["device"] == "cpu"
 
@@ -78,9 +83,7 @@ def test_a_model_of_an_earlier_version_is_not_trained_again(project: Project):
         in (project.folder / "results/logs/train/masked.log").read_text()
     )
     # Once it is taken for a model of these settings, it is none of others.
-    config = project.read_config()
-    config["models"]["masked"]["train"]["hyperparameters"]["epochs"] = 2
-    project.write_config(config)
+    train_longer(project)
     project.run(WEIGHTS)
     assert facts(project)["device"] == "cpu"
 

@@ -63,7 +63,7 @@ def order_groups(scores: pl.DataFrame) -> dict[str, list[str]]:
     """Orders the groups of each bias type by their mean score over models, highest first.
 
     Args:
-        scores: what `scores_of_groups` returns.
+        scores: what `main_scores_of_groups` returns.
     """
     means = means_by(scores, ["bias_type", "group"])
     return {

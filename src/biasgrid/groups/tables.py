@@ -45,7 +45,7 @@ def position_changes(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFra
         swapped: `case` and `swapped_case`, for the cases that have one.
 
     Returns:
-        The columns `COLUMNS`: a row of `position` per bias type and one per group. `n` counts pairs with a term,
+        `COMPARISON_TYPES`: a row of `position` per bias type and one per group. `n` counts pairs with a term,
         `left_out` those without a value; there are no rows where no case has a swapped one.
     """
     records = scored.records
@@ -129,7 +129,7 @@ def compare_groups(scored: ScoredRecords, distance: str, comparison: str, mode: 
         mode: see above.
 
     Returns:
-        The columns `COLUMNS`: a row of `distance` or `ratio` per bias type with null as `group`, or for the comparisons
+        `COMPARISON_TYPES`: a row of `distance` or `ratio` per bias type with null as `group`, or for the comparisons
         per group a row per group. `value` is null where all is left out; `n` counts the cases (in group mode: records)
         that are in it, `left_out` those that are not.
 
@@ -150,7 +150,7 @@ def score_groups(scored: ScoredRecords) -> pl.DataFrame:
         scored: the records with their values of a scalar score.
 
     Returns:
-        The columns `COLUMNS`: a row of `score` per group and, with null as `group`, one per bias type. `n` counts the
+        `COMPARISON_TYPES`: a row of `score` per group and, with null as `group`, one per bias type. `n` counts the
         records that have a value, `left_out` those that have none.
 
     Raises:
@@ -170,7 +170,7 @@ def spread_of_scores(scored: ScoredRecords) -> pl.DataFrame:
         scored: the records with their values of a scalar score.
 
     Returns:
-        The columns `COLUMNS`: a row of `score_lower` and of `score_upper` per group, with the options of the group's
+        `COMPARISON_TYPES`: a row of `score_lower` and of `score_upper` per group, with the options of the group's
         `score`. `n` counts the cases that have a value, `left_out` those that have none.
     """
     units = scored.records.units(EACH_CASE)
@@ -187,8 +187,8 @@ def compare_pairs(scored: ScoredRecords, distance: str, mode: Mode) -> Iterator[
     """Compares every pair of groups of every bias type.
 
     Yields:
-        What `compare` makes of the comparison "pairwise", and below it what it is the mean of: the columns `COLUMNS`, a
-        row per pair, with `group` and `other`; values and counts as in `compare`.
+        What `compare_groups` makes of the comparison "pairwise", and below it what it is the mean of, a
+        row per pair, with `group` and `other`; values and counts as in `compare_groups`.
     """
     units = scored.records.units(mode)
     chosen = units.only(scored.defined)
@@ -275,7 +275,7 @@ def unit_means(
     values: FloatArray,
     summary: Summary = np.mean,
 ) -> pl.DataFrame:
-    """Returns the means over units of values of shape (units,) or (units, width), or another summary; see `compare`."""
+    """Returns the means over units of values of shape (units,) or (units, width), or another summary."""
     available, defined = (
         count_units(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))
     )

@@ -89,7 +89,7 @@ def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
     """Reads a file of JSON lines.
 
     Raises:
-        InputError: see `class_lessons`.
+        InputError: see `class_data`.
     """
     faults: list[Fault] = []
     examples = []

@@ -26,7 +26,7 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
         max_length: longest sequence, in tokens; a line's remainder is cut off.
 
     Raises:
-        InputError: the file cannot be read or has no line; or see `prompt_lessons`.
+        InputError: the file cannot be read or has no line; or see `prompt_data`.
     """
     lines = read_numbered_lines(path)
     if any("\t" in line for _, line in lines):

@@ -67,8 +67,8 @@ def train(
         task: `question-answering`, `fill-mask`, `text-classification` or `text-generation`.
         checkpoint: folder of the model and tokenizer to begin with; a missing head gets new weights.
         data_paths: what it learns, one file behind the other: SQuAD v1.1 or v2.0 JSON for question answering, where
-            all answers of a question count alike; text files for fill-mask (see `line_lessons`) and text generation
-            (see `text_lessons`); JSON lines for text classification (see `class_lessons`).
+            all answers of a question count alike; text files for fill-mask (see `line_data`) and text generation
+            (see `text_data`); JSON lines for text classification (see `class_data`).
         out_folder: where to write; created where it is missing.
         hyperparameters: how to train.
         threads: threads to compute with on a CPU.

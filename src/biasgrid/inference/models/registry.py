@@ -16,8 +16,8 @@ class RegistryEntry(NamedTuple):
             empty where they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
         look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
-            record, its section of the config and the log of the job, it gives what `Settings.able` is; empty where
-            there is nothing to find out.
+            record, its section of the config and the log of the job, it gives what `InferenceSettings.capabilities`
+            is; empty where there is nothing to find out.
         check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
             section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
             `unqover.dumps.read_dump`; empty where nothing is known before.

@@ -121,7 +121,7 @@ class SwapGroups:
 
 
 def name_codes(observations: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
-    """Returns what `enumerated` does, in 64 bits."""
+    """Returns what `enumerate_names` does, in 64 bits."""
     names, codes = enumerate_names(observations, one, other)
     return names, codes.astype(np.int64)
 

@@ -384,7 +384,7 @@ def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def request_settings(settings: InferenceSettings) -> str:
-    """Digests what is the same in all requests of a cell; see `requests.asked_with`."""
+    """Digests what is the same in all requests of a cell; see `requests.settings_in_key`."""
     generation = generation_of(settings)
     sent = writing_of(generation)
     if settings.answer == "choice":

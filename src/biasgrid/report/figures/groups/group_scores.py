@@ -56,7 +56,7 @@ def place_rows(scores: pl.DataFrame, shown: Mapping[str, list[str]], models: lis
     Rows are counted from 0 at the top over all bias types, downwards: a group may be of two bias types.
 
     Args:
-        scores: what `scores_of_groups` returns.
+        scores: what `main_scores_of_groups` returns.
         shown: the groups of each bias type, in order; others are left out.
         models: the models, in order.
     """
