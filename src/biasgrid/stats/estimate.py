@@ -1,43 +1,35 @@
-"""The delete-one-cluster jackknife, and intervals of any measure from it.
+"""Estimates of numbers from sums: value, intervals over each factor and over all of them, tests.
 
-Nothing need be known of a measure but how to compute it: it is computed again without each cluster in turn.
+Whatever a number is a function of, its variance is that of the delete-one jackknife: the sums less those of a unit make
+the number without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, ratio
-from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, wilson_interval
-from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
-from biasgrid.tables.statistics import NO_METHOD, ROW
+from biasgrid.stats.intervals import (
+    VarianceSource,
+    half_width,
+    interval_ends,
+    p_values,
+    wilson_interval,
+)
+from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import PAIR_OF_LISTS, Candidate, Sums, leave_one_out
+from biasgrid.stats.variance import NO_PRIOR, Prior, moderate_variances
 
 ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""
-MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
-"""Makes the measures of a family from observations and options."""
-
-
-def leave_one_out(
-    sums: FloatArray, counts: FloatArray, total: FloatArray | None = None, count: FloatArray | None = None
-) -> FloatArray:
-    """Returns the mean without each unit, shape of `sums`; NaN where a unit has nothing, or nothing is left.
-
-    Args:
-        sums: shape (..., units), the sum of the values of each unit.
-        counts: shape (..., units), how many there are.
-        total: shape (..., 1), the sum over all, where units share values; without it that over units.
-        count: the same of `counts`.
-    """
-    total = sums.sum(axis=-1, keepdims=True) if total is None else total
-    count = counts.sum(axis=-1, keepdims=True) if count is None else count
-    without: FloatArray = ratio(total - sums, count - counts)
-    return np.where(counts > 0, without, np.nan)
+FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
+"""What factors are called where it is said what a number generalises over, where that is not their own name."""
+UNIT_NAMES = {"templates": "cluster", "items": "item", "prompts": "prompt"}
 
 
 def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -58,108 +50,202 @@ def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
     return np.where(units > 1, ratio(units - 1, units) * squares, np.nan), units
 
 
-def jackknife_of_means(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Returns what `jackknife` does of sum / count over all units; see `leave_one_out`."""
-    variance, _ = jackknife(leave_one_out(sums, counts))
-    return variance, (counts > 0).sum(axis=-1)
+class OverFactor(NamedTuple):
+    """How numbers vary with the units of their first factor; arrays of shape (numbers,).
+
+    Attributes:
+        without: shape (numbers, units), the numbers without each unit.
+        source: their variance, strengthened by that of others where they are moderated.
+        units: how many units they have anything of.
+        prior: what their variances have in common.
+    """
+
+    without: FloatArray
+    source: VarianceSource
+    units: IntArray
+    prior: Prior
 
 
-def jackknife_measures(
-    measure: MeasureOf, observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> pl.DataFrame:
-    """Jackknifes all measures over clusters.
+def over_first_factor(sums: Sums) -> OverFactor:
+    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`."""
+    along = sums.along[sums.factor]
+    without = leave_one_out(along.sums, sums.totals, sums.finish)
+    variance, _ = jackknife(without)
+    units = along.present.sum(axis=1)
+    if sums.interval == "moderated t":
+        return OverFactor(without, *_moderated(variance, units))
+    return OverFactor(without, VarianceSource(variance, (units - 1).astype(np.float64)), units, NO_PRIOR)
 
-    Shares have Wilson's interval with as many cases as their variance over clusters is worth, distances that may be
-    noise alone none, and all others that of Student's t.
+
+def _moderated(variance: FloatArray, units: IntArray) -> tuple[VarianceSource, IntArray, Prior]:
+    source, prior = moderate_variances(variance, units.astype(np.float64))
+    return source, units, prior
+
+
+def over_names(sums: Sums, factor: str) -> VarianceSource:
+    """Returns how much numbers vary with the units of another factor than the first."""
+    along = sums.along[factor]
+    if factor == PAIR_OF_LISTS:
+        return welch_source(along.sums)
+    without = leave_one_out(along.sums, sums.totals, sums.finish)
+    variance, _ = jackknife(without)
+    return VarianceSource(variance, along.present.sum(axis=1) - 1.0)
+
+
+def welch_source(sums: FloatArray) -> VarianceSource:
+    """Returns how much differences of two lists vary with their terms (Welch, 1947, and Satterthwaite, 1946).
 
     Args:
-        measure: the family's own; its distances are known by their unit.
-        observations: with `template`; without it there are no rows.
-        options: those of the measures.
-        settings: clusters, level and units.
+        sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
+    """
+    parts, free = np.full((2, len(sums)), np.nan), np.full((2, len(sums)), np.nan)
+    for side in (0, 1):
+        means = ratio(sums[..., 2 * side], sums[..., 2 * side + 1])
+        count = (~np.isnan(means)).sum(axis=1)
+        for number in np.flatnonzero(count > 1):
+            known = means[number][~np.isnan(means[number])]
+            parts[side, number], free[side, number] = known.var(ddof=1) / len(known), len(known) - 1
+    variance = parts.sum(axis=0)
+    return VarianceSource(variance, ratio(variance**2, (parts**2 / free).sum(axis=0)))
+
+
+def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
+    """Estimates numbers.
+
+    Shares have Wilson's interval with as many cases as their variance over clusters is worth, what is the largest of
+    several numbers the interval of the largest of these, all of which hold at once (Bonferroni), and all others that of
+    Student's t, cut to their range.
+
+    Args:
+        parts: the numbers, kind by kind; those that are inputs alone have no rows.
+        settings: clusters, level and ranges.
 
     Returns:
-        Rows of `STATISTICS`, over templates.
+        Of each number a row over its first factor and, where that is known, rows over its names and over all factors:
+        the columns of `ESTIMATES`, and `is_claim`.
     """
-    if "template" not in observations.columns:
-        return pl.DataFrame()
-    whole = rows_with_clusters(measure(observations, options), settings)
-    cluster = clusters_of_templates(observations["template"].to_numpy().astype(np.int64), settings.clusters)
-    count = int(cluster.max(initial=-1)) + 1
-    # Of a single cluster nothing is left.
-    without = [observations.filter(pl.Series(cluster != each)) for each in range(count)] if count > 1 else []
-    parts = [rows_with_clusters(measure(part, options), settings) for part in without]
-    repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
-    return intervals_of(whole, parts, repetitions, settings)
+    tables = [rows for part in parts if not part.is_input for rows in rows_of_kind(part, settings)]
+    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
-def rows_with_clusters(measures: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
-    """Returns those rows of measures that other templates might have given another value: none of a template's own."""
-    missing = [pl.lit(None, pl.String).alias(key) for key in ROW if key not in measures.columns]
-    rows = measures.with_columns(missing).filter(
-        pl.col("measure").is_in([name for name, unit in settings.units.items() if unit not in (None, "distance")]),
-        pl.col("template").is_null(),
+def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
+    """Yields the estimates of numbers of one kind over their first factor, over names, and over all factors."""
+    sums = part.clustered(settings.clusters)
+    first, values = over_first_factor(sums), sums.values
+    names = [factor for factor in list(sums.along)[1:] if factor != "attributes"]
+    further = {factor: over_names(sums, factor) for factor in list(sums.along)[1:]}
+    lists = [further[factor] for factor in names]
+    whole = sums.keys.with_columns(value=pl.Series(values), clusters=pl.Series(first.units))
+    label = FACTOR_NAMES.get(sums.factor, sums.factor)
+    rows = over_one_factor(sums, whole, first, settings)
+    claims_all = sums.claims_all and bool(names)
+    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
+    of_names = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in names))
+    of_all = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in sums.along))
+    if names:
+        yield with_intervals(whole, sums, lists, list_method(lists, names), settings).with_columns(
+            generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False)
+        ).drop_nulls("low")
+        combined = with_intervals(whole, sums, [first.source, *further.values()], "combined", settings)
+        kept = combined if claims_all else combined.drop_nulls("low")
+        yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all))
+
+
+def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:
+    """Names how intervals over names are made."""
+    if len(sources) > 1:
+        return "combined"
+    return "Welch t" if PAIR_OF_LISTS in names else "jackknife t"
+
+
+def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings) -> pl.DataFrame:
+    """Returns estimates over the first factor."""
+    if sums.interval == "none":
+        return whole
+    if sums.interval == "effective Wilson":
+        cases = whole["cases"].fill_null(whole["n"].cast(pl.Float64)) if "cases" in whole.columns else whole["n"]
+        low, high, _ = wilson_interval(
+            sums.values, cases.cast(pl.Float64).to_numpy(), first.source.variance, first.units, settings.alpha
+        )
+        return with_columns_of(whole, low, high, [first.source], "effective Wilson")
+    if sums.interval == "largest":
+        low, high = interval_of_largest(sums, settings.alpha)
+        return with_columns_of(whole, low, high, [first.source], "jackknife t of the largest")
+    if sums.interval == "moderated t":
+        method = "moderated t" if first.prior.df > 0 else "t"
+    else:
+        method = "jackknife t"
+    return with_intervals(whole, sums, [first.source], method, settings)
+
+
+def with_intervals(
+    whole: pl.DataFrame, sums: Sums, sources: Sequence[VarianceSource], method: str, settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was selected."""
+    values = sums.values
+    within = settings.range_of(str(whole["measure"][0])) if len(whole) else (0.0, 0.0)
+    low, high = interval_ends(values, half_width(sources, settings.alpha), within)
+    rows = with_columns_of(whole, low, high, sources, method)
+    if not sums.test:
+        return rows
+    p = p_values(values, sources)
+    rows = rows.with_columns(p=pl.Series(p))
+    if sums.test == "p":
+        return rows
+    q = false_discovery_rates(p, settings.fdr)
+    chosen = selected_ends(values, q, list(sources), within, settings.alpha)
+    return rows.with_columns(
+        q=pl.Series(q), holm=pl.Series(holm(p)), selected_low=pl.Series(chosen[0]), selected_high=pl.Series(chosen[1])
     )
-    texts = [pl.col(key).cast(pl.String) for key in ROW if key != "template"]
-    return rows.select(*texts, pl.lit(None, pl.UInt16).alias("template"), pl.col("value").cast(pl.Float64), "n")
 
 
-def align_rows(whole: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
-    """Returns value and n of a part in the rows of the whole, n 0 where it has no such row."""
-    joined = whole.select(ROW).join(part, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")
-    return joined.select("value", pl.col("n").fill_null(0))
-
-
-def intervals_of(
-    whole: pl.DataFrame, parts: Sequence[pl.DataFrame], repetitions: int, settings: StatisticsSettings
+def with_columns_of(
+    whole: pl.DataFrame, low: FloatArray, high: FloatArray, sources: Sequence[VarianceSource], method: str
 ) -> pl.DataFrame:
-    """Returns rows of `STATISTICS` of measures, from what they are without each cluster.
-
-    Args:
-        whole: the measures.
-        parts: the measures without each cluster.
-        repetitions: how often each prompt was repeated, which counts as one case.
-        settings: level and units.
-    """
-    tables = [align_rows(whole, part) for part in parts]
-    nothing = np.full((len(whole), 1), np.nan)
-    without = np.stack([column_numbers(each, "value") for each in tables], axis=1) if tables else nothing
-    left = np.stack([column_numbers(each, "n") for each in tables], axis=1) if tables else nothing
-    # What a cluster has nothing of is the same without it.
-    has = ~(left >= column_numbers(whole, "n")[:, None])
-    undefined = (has & np.isnan(without)).any(axis=1)
-    known = np.where(has & ~undefined[:, None], without, np.nan)
-    variance, _ = jackknife(known)
-    cases = column_numbers(whole, "n") / repetitions
-    rows = statistics_rows(whole, cases, variance, has.sum(axis=1), settings)
-    return rows.with_columns(**jackknife_columns(known))
-
-
-def statistics_rows(
-    whole: pl.DataFrame, cases: FloatArray, variance: FloatArray, clusters: IntArray, settings: StatisticsSettings
-) -> pl.DataFrame:
-    """Returns rows of `STATISTICS` over templates: of shares with Wilson's interval, of others with that of t."""
-    value = column_numbers(whole, "value")
-    is_share = np.array([settings.units.get(name) == "share" for name in whole["measure"]], dtype=np.bool_)
-    ranges = np.array([settings.range_of(name) for name in whole["measure"]]).reshape(-1, 2).T
-    source = VarianceSource(variance, (clusters - 1).astype(np.float64))
-    plain = interval_ends(value, half_width([source], settings.alpha), (ranges[0], ranges[1]))
-    wilson = wilson_interval(np.where(is_share, value, np.nan), cases, variance, clusters, settings.alpha)
-    low, high = (np.where(is_share, one, other) for one, other in zip(wilson, plain, strict=False))
+    """Adds the ends of intervals, where they are known, and from what they are made."""
     known = ~np.isnan(low)
-    method = np.where(is_share, "effective Wilson", "jackknife t")
+    single = sources[0] if len(sources) == 1 else VarianceSource(*np.full((2, len(low)), np.nan))
+    columns = {"low": low, "high": high, "se": np.sqrt(single.variance), "df": np.where(known, single.df, np.nan)}
     return whole.with_columns(
-        generalises_to=pl.lit("templates"),
-        low=low,
-        high=high,
-        se=np.sqrt(variance),
-        df=source.df,
-        clusters=clusters,
-        method=pl.Series(np.where(known, method, NO_METHOD)),
+        method=pl.Series([method if each else None for each in known], dtype=pl.String),
+        **{name: pl.Series(np.asarray(each, dtype=np.float64)).fill_nan(None) for name, each in columns.items()},
     )
 
 
-def column_numbers(table: pl.DataFrame, name: str) -> FloatArray:
-    """Returns a column as numbers, NaN where it is null."""
-    values: FloatArray = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return values
+def interval_of_largest(sums: Sums, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Returns both ends of the interval of the largest of several numbers, some of which may count without sign."""
+    along = sums.along[sums.factor]
+    found = [ends_of_candidate(along.sums, sums.totals, each, alpha / len(sums.finish.candidates)) for each in sums.finish.candidates]
+    lows, highs = (np.stack([each[side] for each in found]) for side in (0, 1))
+    return lows.max(axis=0), highs.max(axis=0)
+
+
+def ends_of_candidate(
+    sums: FloatArray, totals: FloatArray, candidate: Candidate, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Returns both ends of the interval of a candidate, shape (numbers,)."""
+    values = candidate.function(totals)
+    values = np.abs(values) if candidate.by_size else values
+    variance, units = jackknife(leave_one_out(sums, totals, candidate.function))
+    half = half_width([VarianceSource(variance, units - 1.0)], alpha)
+    low = np.maximum(values - half, 0) if candidate.by_size else values - half
+    return low, values + half
+
+
+def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
+    """Returns the column `reason`: why numbers have no interval, null where they have one."""
+    unit = UNIT_NAMES.get(sums.factor, sums.factor)
+    one = pl.format("one {}", pl.lit(unit))
+    equal = pl.format("untestable: equal in all {} {}s", "clusters", pl.lit(unit))
+    text = (
+        pl.when(pl.col("value").is_null() | pl.col("value").is_nan()).then(pl.lit("no value"))
+        .when(pl.col("clusters") < 2).then(one)
+        .when(pl.Series(np.isnan(first.without).all(axis=1))).then(pl.lit(f"not defined without one of its {unit}s"))
+        .when(pl.lit(sums.interval == "moderated t")).then(equal)
+        .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
+    )  # fmt: skip
+    return {"reason": pl.when(pl.col("low").is_null()).then(text)} if sums.interval != "none" else {
+        "reason": pl.lit("a ratio without a direction")
+    }
+
+

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
 from biasgrid.tables.metric import Unit
 
 RANGES: Mapping[Unit, tuple[float, float]] = {
@@ -29,6 +28,7 @@ class StatisticsSettings(NamedTuple):
     Attributes:
         clusters: the cluster of each template, by number; see `clusters.clusters_from_texts`.
         units: by measure, what its numbers are; None of those that other templates would not change.
+        ranges: by measure, between what its numbers are, where that is not what `RANGES` has for its unit.
         level: the coverage of intervals.
         permutations: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
@@ -37,6 +37,7 @@ class StatisticsSettings(NamedTuple):
 
     clusters: Sequence[int] = ()
     units: Mapping[str, Unit | None] = {}
+    ranges: Mapping[str, tuple[float, float]] = {}
     level: float = 0.95
     permutations: int = 1999
     seed: int = 0
@@ -49,42 +50,19 @@ class StatisticsSettings(NamedTuple):
 
     def range_of(self, measure: str) -> tuple[float, float]:
         """Returns between what a measure's numbers are."""
+        if measure in self.ranges:
+            return self.ranges[measure]
         unit = self.units.get(measure)
         return ANY_VALUE if unit is None else RANGES.get(unit, ANY_VALUE)
 
 
-class CellStatistics(NamedTuple):
-    """The statistics of a cell.
+class CellNumbers(NamedTuple):
+    """The numbers of a cell.
 
     Attributes:
-        statistics: rows of `STATISTICS`, of those measures about which something can be said; those that models are
-            compared by have `jackknife_columns` besides.
-        variances: rows of `VARIANCES`.
-        clusters: rows of `CLUSTERS`.
-        by_template: rows of `BY_TEMPLATE`.
-        without_clusters: rows of `WITHOUT_CLUSTERS`, which are made of the statistics.
+        estimates: what `estimate.estimate` returns, and rows of what is derived from several numbers.
+        design: rows of `DESIGN`.
     """
 
-    statistics: pl.DataFrame
-    variances: pl.DataFrame = pl.DataFrame()
-    clusters: pl.DataFrame = pl.DataFrame()
-    by_template: pl.DataFrame = pl.DataFrame()
-    without_clusters: pl.DataFrame = pl.DataFrame()
-
-
-def jackknife_columns(without: FloatArray, *, moderated: bool = False) -> dict[str, pl.Series]:
-    """Returns what rows of `STATISTICS` over templates have besides, so that models can be compared by them.
-
-    Args:
-        without: shape (rows, clusters), the numbers without each cluster, NaN of clusters that a number has nothing of;
-            all NaN where one of them is not defined.
-        moderated: whether their variances over clusters are strengthened by those of the others.
-
-    Returns:
-        `without` and `moderated`, columns of `WITHOUT_CLUSTERS`.
-    """
-    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
-    return {
-        "without": lists.cast(pl.List(pl.Float64)),
-        "moderated": pl.Series([moderated] * len(without), dtype=pl.Boolean),
-    }
+    estimates: pl.DataFrame
+    design: pl.DataFrame = pl.DataFrame()

@@ -48,6 +48,17 @@ FLAG = {
         nullable=True,
     )
 }
+ROW = ("measure", "options", *MEASURE_KEYS)
+"""The keys of the measures of a cell."""
+SIGNIFICANT = 0.05
+"""Significant results are what has a q of at most this."""
+
+
+def number_column(*, description: str) -> pa.Column:
+    """Returns a column of numbers that may be null."""
+    return column(pl.Float64, description=description, nullable=True, checks=NeverNaN)
+
+
 NUMBER_COLUMNS = {
     "low": column(pl.Float64, description="lower end of its interval", nullable=True, checks=NeverNaN),
     "high": column(pl.Float64, description="upper end of its interval", nullable=True, checks=NeverNaN),
@@ -73,7 +84,80 @@ MARK_COLUMNS = {
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
 }
 
-MEASURES = table("measures", CELL | MEASURE_NAME | KEYS | VALUE | NUMBER_COLUMNS | FLAG)
+SELECTED_INTERVAL = {
+    "selected_low": number_column(description="lower end of the interval that allows for being picked by a small q"),
+    "selected_high": number_column(description="upper end of that interval"),
+}
+STANDARD_ERROR = {
+    "se": number_column(description="standard error"),
+    "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
+}
+UNCERTAINTY = {
+    "generalises_to": column(
+        pl.String,
+        description="the factors that its interval is over, such as `clusters` (of templates), `clusters x names`, "
+        "`items` or `prompts`; null where there is none",
+        nullable=True,
+    ),
+    **SELECTED_INTERVAL,
+    **STANDARD_ERROR,
+    "holm": number_column(description="p corrected for any false discovery (Holm)"),
+    "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
+    "clusters": column(pl.Int64, description="how many clusters, items or prompts it is over", nullable=True),
+    "method": column(pl.String, description="how interval or p were found; null where there are none", nullable=True),
+}
+"""What is known of a number beside its interval, p and q."""
+
+MEASURES = table(
+    "measures",
+    {
+        **CELL,
+        **MEASURE_NAME,
+        **KEYS,
+        **VALUE,
+        **NUMBER_COLUMNS,
+        **UNCERTAINTY,
+        "reason": column(pl.String, description="why there is no interval; null where there is one", nullable=True),
+        **FLAG,
+    },
+)
+INTERVALS = table(
+    "intervals",
+    {
+        **CELL,
+        **MEASURE_NAME,
+        **KEYS,
+        **VALUE,
+        **{name: NUMBER_COLUMNS[name] for name in ("low", "high", "p", "q", "n")},
+        **UNCERTAINTY,
+    },
+)
+DESIGN = table(
+    "design",
+    {
+        **CELL,
+        "name": column(
+            pl.String,
+            description="a source of variance (`association`, `association x cluster`, ...), an index "
+            "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
+            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others) or "
+            "`likeness` (how the noise of the most similar cluster correlates with its own: above 0.5 both say nearly "
+            "the same)",
+        ),
+        "block": column(
+            pl.UInt16,
+            description="attributes asked in the same clusters, usually one block; null for the whole cell",
+            nullable=True,
+        ),
+        "cluster": column(
+            pl.UInt16, description="the cluster, numbered from 0 by its first template", nullable=True
+        ),
+        "templates": column(pl.String, description="the templates of the cluster, such as `0, 1`", nullable=True),
+        "like": column(pl.UInt16, description="the cluster with the most similar noise", nullable=True),
+        "value": number_column(description="the variance of C, the index, or the number of the cluster"),
+        "share": number_column(description="its share of all positive variance"),
+    },
+)  # fmt: skip
 
 SUMMARY = table(
     "summary",

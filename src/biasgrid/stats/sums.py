@@ -1,0 +1,271 @@
+"""Sums over the units of random factors, and the functions that make numbers of them.
+
+A number is a function of sums: over clusters of templates, names, attributes, items or prompts. What it is without one
+of these units is the same function of the sums less those of the unit, so values, intervals, tests and comparisons of
+models are all made of the same sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.stats.clusters import clusters_of_templates
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURE_KEYS
+from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
+
+IntervalMethod = Literal["t", "moderated t", "effective Wilson", "largest", "none"]
+"""How the interval over the first factor is made; see `estimate.estimate`."""
+Tested = Literal["", "p", "q"]
+"""Whether a number is tested against 0, and whether together with the others of its kind."""
+TEMPLATES = "templates"
+"""The factor whose units are combined into clusters."""
+PAIR_OF_LISTS = "terms"
+"""The factor of differences of two groups of terms, whose columns are sum and count of the one and of the other."""
+
+
+Function = Callable[[FloatArray], FloatArray]
+"""Makes of sums of shape (..., columns) numbers of shape (...), NaN where there are none."""
+
+
+class Candidate(NamedTuple):
+    """One of the numbers of which another is the largest.
+
+    Attributes:
+        function: makes it of the same sums.
+        by_size: whether it counts without its sign.
+    """
+
+    function: Function
+    by_size: bool = True
+
+
+class Finish(NamedTuple):
+    """Makes numbers of sums.
+
+    Attributes:
+        name: what it is called in tables.
+        function: makes them.
+        candidates: of a number that noise makes larger, those of which it is the largest.
+    """
+
+    name: str
+    function: Function
+    candidates: Sequence[Candidate] = ()
+
+    def __call__(self, sums: FloatArray) -> FloatArray:
+        return self.function(sums)
+
+
+def mean(sums: FloatArray) -> FloatArray:
+    """Returns sum / count, shape (...), NaN of nothing.
+
+    Args:
+        sums: shape (..., 2), what was added up, and of how much.
+    """
+    return ratio(sums[..., 0], sums[..., 1])
+
+
+def difference(sums: FloatArray) -> FloatArray:
+    """Returns one mean less another, shape (...).
+
+    Args:
+        sums: shape (..., 4), sum and count of the one, and of the other.
+    """
+    return mean(sums[..., :2]) - mean(sums[..., 2:])
+
+
+def total(sums: FloatArray) -> FloatArray:
+    """Returns what was added up, shape (...)."""
+    return sums[..., 0]
+
+
+MEAN, DIFFERENCE, TOTAL = Finish("mean", mean), Finish("difference", difference), Finish("total", total)
+FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL)}
+
+
+class Along(NamedTuple):
+    """Sums over the units of a factor.
+
+    Attributes:
+        units: the names of the units; of templates their numbers.
+        sums: shape (numbers, units, columns); all 0 where a number has nothing of a unit.
+    """
+
+    units: Sequence[str]
+    sums: FloatArray
+
+    @property
+    def present(self) -> BoolArray:
+        """Which units a number has anything of, shape (numbers, units)."""
+        return np.asarray((self.sums != 0).any(axis=-1))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Numbers of one kind: their variances borrow from each other, and their tests are corrected together.
+
+    Attributes:
+        keys: a row for each number: `measure`, `options`, keys of `MEASURES`, `n`, `left_out` and, of rates whose
+            cases are fewer than what they count, `cases`.
+        along: by factor the sums over its units; the first factor is that over which models are compared.
+        finish: makes the numbers.
+        interval: how their intervals are made.
+        test: whether they are tested.
+        claims_all: whether they are claims about all factors, not about the first alone.
+        compared: whether models are compared by them.
+        is_input: whether they are no numbers, but what others are made of.
+    """
+
+    keys: pl.DataFrame
+    along: Mapping[str, Along]
+    finish: Finish = MEAN
+    interval: IntervalMethod = "t"
+    test: Tested = ""
+    claims_all: bool = False
+    compared: bool = True
+    is_input: bool = False
+
+    @property
+    def factor(self) -> str:
+        """The first factor."""
+        return next(iter(self.along))
+
+    @property
+    def totals(self) -> FloatArray:
+        """The sums over all units, shape (numbers, columns)."""
+        return self.along[self.factor].sums.sum(axis=1)
+
+    @property
+    def values(self) -> FloatArray:
+        """The numbers, shape (numbers,), NaN where there are none."""
+        return self.finish(self.totals)
+
+    def named(self, measure: str, options: str = "") -> Sums:
+        """Returns the same numbers under a name."""
+        return replace(self, keys=self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options)))
+
+    def clustered(self, clusters: Sequence[int]) -> Sums:
+        """Returns the same numbers with the templates of each cluster taken together.
+
+        Args:
+            clusters: the cluster of each template, by number.
+        """
+        if self.factor != TEMPLATES:
+            return self
+        units, sums = self.along[TEMPLATES]
+        of_template = clusters_of_templates(np.array(units, dtype=np.int64), clusters)
+        names: dict[int, list[str]] = {}
+        for cluster, unit in zip(of_template.tolist(), units, strict=True):
+            names.setdefault(cluster, []).append(unit)
+        added = np.zeros((len(sums), len(names), sums.shape[2]))
+        # One after the other, so that sums are the same to the last digit in every run.
+        for place, cluster in enumerate(of_template.tolist()):
+            added[:, cluster] += sums[:, place]
+        joined = Along([", ".join(names[cluster]) for cluster in range(len(names))], added)
+        return replace(self, along={**self.along, TEMPLATES: joined})
+
+
+def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> FloatArray:
+    """Returns numbers without each unit, shape (numbers, units).
+
+    NaN of units that a number has nothing of; all NaN where it is not defined without one that it has something of.
+
+    Args:
+        sums: shape (numbers, units, columns).
+        totals: shape (numbers, columns); units may share what is added up, so these need not be the sums over units.
+        finish: makes the numbers.
+    """
+    has = (sums != 0).any(axis=-1)
+    without = np.where(has, finish(totals[:, None] - sums), np.nan)
+    undefined = (has & np.isnan(without)).any(axis=1, keepdims=True)
+    return np.where(undefined, np.nan, without)
+
+
+def sum_units(values: FloatArray, units: IntArray, count: int, numbers: IntArray | None = None, of: int = 1) -> Along:
+    """Adds up values by number and unit, for means.
+
+    Args:
+        values: shape (values,), NaN where there is none.
+        units: shape (values,), the unit of each value.
+        count: how many units there are.
+        numbers: shape (values,), which number each value is of; None where all are of one.
+        of: how many numbers there are.
+
+    Returns:
+        Sum and count; units are named by their numbers.
+    """
+    known = ~np.isnan(values)
+    place = units[known] if numbers is None else numbers[known] * count + units[known]
+    sums = np.bincount(place, values[known], minlength=of * count)
+    counts = np.bincount(place, minlength=of * count)
+    columns = np.stack([sums, counts.astype(np.float64)], axis=-1).reshape(of, count, 2)
+    return Along([str(unit) for unit in range(count)], columns)
+
+
+def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
+    """Returns numbers as rows of `SUMS`, without model and dataset.
+
+    Args:
+        parts: sums, and tables of numbers that are not made of any: columns of `MEASURES` that these have.
+    """
+    empty = empty_table(SUMS).drop("model", "dataset")
+    tables = [empty]
+    for kind, part in enumerate(parts):
+        if isinstance(part, Sums):
+            tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)]
+        elif len(part):
+            tables.append(part.with_columns(kind=pl.lit(kind, pl.Int64)))
+    named = [each.cast({pl.Categorical: pl.String}) for each in tables]
+    return pl.concat(named, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)  # type: ignore[arg-type]
+
+
+def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
+    """Yields the rows of each factor."""
+    for factor, (units, sums) in part.along.items():
+        flat = pl.Series(sums.reshape(len(sums), -1), dtype=pl.Array(pl.Float64, sums.shape[1] * sums.shape[2]))
+        yield part.keys.with_columns(
+            factor=pl.lit(factor),
+            finish=pl.lit(part.finish.name),
+            interval=pl.lit(part.interval),
+            test=pl.lit(part.test),
+            claims_all=pl.lit(part.claims_all),
+            compared=pl.lit(part.compared),
+            is_input=pl.lit(part.is_input),
+            units=pl.lit(UNIT_SEPARATOR.join(units)),
+            sums=flat.arr.to_list(),
+        )
+
+
+NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "n", "left_out", "cases")
+
+
+def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list[Sums], pl.DataFrame]:
+    """Reads what `sums_table` returned.
+
+    Args:
+        table: rows of `SUMS`.
+        finishes: those that a family has beside `FINISHES`, by name.
+
+    Returns:
+        The sums, and the rows of numbers that are not made of any.
+    """
+    known = {**FINISHES, **finishes}
+    found = []
+    for _, kind in table.drop_nulls("factor").group_by("kind", maintain_order=True):
+        along = {}
+        for (factor,), rows in kind.group_by("factor", maintain_order=True):
+            units = str(rows["units"][0]).split(UNIT_SEPARATOR)
+            flat = rows["sums"].explode().to_numpy()
+            along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
+        row = kind.row(0, named=True)
+        keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
+        chosen = {name: row[name] for name in ("interval", "test", "claims_all", "compared", "is_input")}
+        found.append(Sums(keys, along, known[row["finish"]], **chosen))
+    return found, table.filter(pl.col("factor").is_null())
