@@ -1,17 +1,16 @@
-"""Sums over the swap groups of a cell, from which all of its statistics are computed."""
+"""Swap groups as arrays, and what is summed over them by subject, partner, attribute and template."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.families.underspecified.measure import enumerate_names
-from biasgrid.stats.clusters import clusters_of_templates
 
 NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
@@ -30,7 +29,8 @@ class SwapGroups:
         one: shape (groups,), the subject x1.
         other: shape (groups,), the subject x2.
         attribute: shape (groups,).
-        cluster: shape (groups,).
+        template: shape (groups,), the place of its template.
+        templates: the numbers of the templates that there are, as text.
         comparison: shape (groups,), C(x1, x2).
     """
 
@@ -42,16 +42,16 @@ class SwapGroups:
     one: IntArray
     other: IntArray
     attribute: IntArray
-    cluster: IntArray
+    template: IntArray
+    templates: list[str]
     comparison: FloatArray
 
     @classmethod
-    def of(cls, observations: pl.DataFrame, clusters: Sequence[int]) -> SwapGroups:
+    def of(cls, observations: pl.DataFrame) -> SwapGroups:
         """Looks at the observations of a cell.
 
         Args:
             observations: from `observe.compare_subjects`, those that were answered.
-            clusters: the cluster of each template, by number.
         """
         names, codes = name_codes(observations, "subject1", "subject2")
         subject_groups, of_codes = name_codes(observations, "group1", "group2")
@@ -61,6 +61,7 @@ class SwapGroups:
         one, other = np.split(np.argsort(order)[codes], 2)
         attributes, attribute = name_codes(observations, "attribute", "attribute")
         sorts, of_attributes = name_codes(observations, "attribute_group", "attribute_group")
+        templates, template = np.unique(observations["template"].to_numpy().astype(np.int64), return_inverse=True)
         return cls(
             subjects=names.gather(order),
             attributes=attributes,
@@ -70,29 +71,30 @@ class SwapGroups:
             one=one,
             other=other,
             attribute=attribute[: len(observations)],
-            cluster=clusters_of_templates(observations["template"].to_numpy().astype(np.int64), clusters),
+            template=template,
+            templates=[str(number) for number in templates.tolist()],
             comparison=observations["comparison"].to_numpy(),
         )
 
+    def only(self, chosen: BoolArray) -> SwapGroups:
+        """Returns some of the swap groups, of the same subjects, attributes and templates."""
+        columns = ("one", "other", "attribute", "template", "comparison")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
+
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """How many subjects, partners, attributes and clusters there are."""
-        return len(self.subjects), len(self.subjects), len(self.attributes), self.clusters
-
-    @cached_property
-    def clusters(self) -> int:
-        """How many clusters there are."""
-        return int(self.cluster.max()) + 1
+        """How many subjects, partners, attributes and templates there are."""
+        return len(self.subjects), len(self.subjects), len(self.attributes), len(self.templates)
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray]:
         return tuple(  # type: ignore[return-value]
-            np.ravel_multi_index((x, y, self.attribute, self.cluster), self.shape)
+            np.ravel_multi_index((x, y, self.attribute, self.template), self.shape)
             for x, y in ((self.one, self.other), (self.other, self.one))
         )
 
-    def sums(self, forward: FloatArray | None, backward: FloatArray | None) -> FloatArray:
-        """Sums what is seen from either subject; shape (subjects, partners, attributes, clusters).
+    def sums(self, forward: FloatArray | None, backward: FloatArray | None) -> SumsOfSubjects:
+        """Sums what is seen from either subject.
 
         Args:
             forward: shape (groups,), what x1 sees; None to count.
@@ -103,21 +105,45 @@ class SwapGroups:
             np.bincount(place, values, minlength=size)
             for place, values in zip(self._places, (forward, backward), strict=True)
         )
-        return (there + back).reshape(self.shape).astype(np.float64)
-
-    def sums_of(self, measure: str) -> FloatArray:
-        """Returns the sums of C, of its sign, or of whether it is positive: what `measure` is the mean of."""
-        if measure == "gamma":
-            return self.sums(self.comparison, -self.comparison)
-        if measure == "eta":
-            sign = np.sign(self.comparison)
-            return self.sums(sign, -sign)
-        return self.sums((self.comparison > 0).astype(np.float64), (self.comparison < 0).astype(np.float64))
+        return SumsOfSubjects.of((there + back).reshape(self.shape).astype(np.float64), self.across)
 
     @cached_property
-    def counts(self) -> FloatArray:
-        """How many comparisons there are, shape (subjects, partners, attributes, clusters)."""
+    def counts(self) -> SumsOfSubjects:
+        """How many comparisons there are."""
         return self.sums(None, None)
+
+    @property
+    def across(self) -> BoolArray:
+        """Which subjects have groups that differ, shape (subjects, partners)."""
+        group = self.subject_groups[1]
+        return np.asarray((group[:, None] != group) & (group[:, None] >= 0) & (group >= 0))
+
+
+class SumsOfSubjects(NamedTuple):
+    """Sums over all partners, and over all templates; below them of partners of other groups alone.
+
+    Attributes:
+        by_template: shape (subjects, attributes, templates).
+        by_partner: shape (subjects, partners, attributes).
+        across_by_template: shape (subjects, attributes, templates).
+        across_by_partner: shape (subjects, partners, attributes).
+    """
+
+    by_template: FloatArray
+    by_partner: FloatArray
+    across_by_template: FloatArray
+    across_by_partner: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray, across: BoolArray) -> SumsOfSubjects:
+        """Adds up sums of shape (subjects, partners, attributes, templates)."""
+        by_partner = sums.sum(axis=3)
+        if not across.any():
+            nothing = np.zeros_like
+            by_template = sums.sum(axis=1)
+            return cls(by_template, by_partner, nothing(by_template), nothing(by_partner))
+        others = sums * across[:, :, None, None]
+        return cls(sums.sum(axis=1), by_partner, others.sum(axis=1), by_partner * across[:, :, None])
 
 
 def name_codes(observations: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
@@ -148,3 +174,19 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
     elif len(group_of) > 2 and not np.isin(one, other).any():
         second[np.unique(other)] = True
     return second
+
+
+def enumerate_names(observations: pl.DataFrame, one: str, other: str) -> tuple[pl.Series, npt.NDArray[np.int32]]:
+    """Returns the names in two columns in alphabetical order, and the columns, one below the other, as places in them.
+
+    Places do not depend on what was read before; nulls are -1.
+    """
+    columns = [observations[name].cast(pl.Categorical) for name in (one, other)]
+    seen = pl.concat([column.unique() for column in columns]).unique().drop_nulls()
+    names, numbers = seen.cast(pl.String), seen.to_physical().to_numpy()
+    order = names.arg_sort()
+    # A place for each number that polars knows a name by, and behind them one for null.
+    places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int32)
+    places[numbers[order.to_numpy()]] = np.arange(len(names))
+    codes = [places[column.to_physical().fill_null(len(places) - 1).to_numpy()] for column in columns]
+    return names.gather(order), np.concatenate(codes)

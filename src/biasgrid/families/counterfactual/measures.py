@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -18,28 +18,43 @@ from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
-from biasgrid.groups.tables import measure_groups
+from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import Finish, Sums
+from biasgrid.groups.measures import FINISHES, measure_groups
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 
-__all__ = ["OBSERVATIONS", "evidence", "measure", "observe", "validity"]
+__all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
     """Measures the groups of a cell.
 
     Args:
         observations: rows of `OBSERVATIONS`.
-        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.tables.measure_groups`; of
+        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measures.measure_groups`; of
             classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
             words count as right.
 
-    Returns:
-        Columns of the schema `MEASURES`, see `groups.tables.measure_groups`.
+    Yields:
+        What `groups.measures.measure_groups` yields.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
     records = records_of_cases(observations, options)
-    return measure_groups(records, options["measures"], options["failure_threshold"], swapped)
+    yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped)
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what arbitrary groups would give; see `groups.terms.with_permutation_tests`."""
+    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
+
+
+def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+    """Returns what makes numbers of sums beside means."""
+    return FINISHES
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
