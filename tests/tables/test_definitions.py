@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
+from yaml import YAMLError
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.yaml import read_yaml
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.families.probe.files.metrics import METRICS
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.metric import (
@@ -89,6 +92,19 @@ def test_words_that_name_a_constant_have_its_value() -> None:
     about = read_definitions("groups").about
     assert f"In the mode {EACH_CASE} " in about
     assert f"in the mode {ALL_CASES} " in about
+
+
+def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:
+    probe = read_definitions("families/probe")
+    assert probe.of("metrics").keys() == METRICS.keys()
+    assert probe.of("pairs").keys() == {name for name, kind in METRICS.items() if "groups" in kind.model_fields}
+
+
+def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
+    file = tmp_path / DEFINITIONS_FILE
+    file.write_text("measures: [gap")
+    with pytest.raises(YAMLError, match=re.escape(str(file))):
+        read_mapping(file)
 
 
 ENTRY = {"title": "gap", "meaning": "largest less smallest", "is_not": "a cause", "source": "", "unit": "distance"}

@@ -202,7 +202,9 @@ def read_definitions(folder: str) -> Definitions:
 @cache
 def read_mapping(file: Path) -> dict[str, Any]:
     """Reads a YAML file of the package, with the parser in C where there is one: a plan waits for it."""
-    content: dict[str, Any] = yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    # Of an open file, errors of the parser have the name.
+    with file.open("rb") as text:
+        content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return content
 
 
