@@ -13,7 +13,7 @@ from small_rewriting import SAID, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import CellTables
-from biasgrid.families.rewriting.declared import FLAGS, REWRITING_MEASURES, WORD_MEASURES
+from biasgrid.families.rewriting.family import DEFINITIONS
 from biasgrid.families.rewriting.measure import evidence, measure, observe
 from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
@@ -32,7 +32,7 @@ RUN = ReportRun(
     models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
     datasets=[
         ReportDataset(
-            "letters", "Letters", (), {**REWRITING_MEASURES, **WORD_MEASURES, **FLAGS}, {"prompts": 12},
+            "letters", "Letters", (), DEFINITIONS.of("measures", "targets", "flags"), {"prompts": 12},
             family="rewriting", reference="biasgrid.families.rewriting",
         )
     ],

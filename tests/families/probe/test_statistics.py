@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t
 from small_probes import HIRING, cell_of, files_of
 
-from biasgrid.families.probe.declared import measures_of_probe
+from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measure import measure, observe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.statistics import statistics

@@ -12,8 +12,8 @@ from scipy.stats import t
 from small_rewriting import LISTS, options_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.declared import OPTIONAL_MEASURES, REWRITING_MEASURES
 from biasgrid.families.rewriting.expand import expand
+from biasgrid.families.rewriting.family import FAMILY
 from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
@@ -23,7 +23,7 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as TABLE
 from biasgrid.tables.measures import table_of_cell
 
-UNITS = {name: each.unit for some in (REWRITING_MEASURES, *OPTIONAL_MEASURES.values()) for name, each in some.items()}
+UNITS = {name: measure.unit for name, measure in FAMILY.own_measures.items()}
 SETTINGS = StatisticsSettings(units=UNITS)
 GROUPS = ("female", "male", "non-binary")
 PROMPTS = 8

@@ -10,10 +10,10 @@ import polars as pl
 
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import CombinedMetric, ObservationMetric, OwnMetric
 from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.metrics.numbers import CellObservations, SumsOfItems, combined_number, metric_numbers
 from biasgrid.families.probe.metrics.sums import means_of_sums

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.files.evaluators import YES_NO
+from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows

@@ -12,8 +12,6 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
-from biasgrid.families.statement.declared import APES_MEASURES
-from biasgrid.families.statement.declared import STATEMENT_MEASURES as OWN
 from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.measure import apes_error_rates, measure, observe
@@ -25,6 +23,7 @@ from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import read_definitions
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
@@ -160,6 +159,10 @@ def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str
     """Returns a line for each number of APES, and for our own headlines."""
     whole_cell = measures.filter(pl.col("options") == "", *(pl.col(key).is_null() for key in ("template", "bias_type")))
     found = dict(pl.concat([as_published, whole_cell], how="diagonal_relaxed").select("measure", "value").iter_rows())
-    names = [*APES_MEASURES, *(name for name, each in OWN.items() if each.headline is not None)]
-    titles = APES_MEASURES | OWN
-    return [f"{titles[name].title}: {'-' if found[name] is None else format(found[name], '.3f')}" for name in names]
+    defined = read_definitions("families/statement")
+    published, own = defined.of("apes"), defined.of("measures")
+    titles = published | {name: measure for name, measure in own.items() if measure.headline is not None}
+    return [
+        f"{measure.title}: {'-' if found[name] is None else format(found[name], '.3f')}"
+        for name, measure in titles.items()
+    ]
