@@ -158,7 +158,7 @@ def score(scored: ScoredRecords) -> Sums:
         }
     )
     shared = shared_columns("score", scored, ALL_CASES)
-    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, compared=False).named(**shared)
+    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, "t", compared=False).named(**shared)
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -330,7 +330,7 @@ def numbers_of(
     template, templates = number_templates(records.template)
     sums = [sum_units(each.values, template[each.first_record], len(templates)).sums for each in found]
     keys = pl.DataFrame(rows, schema={name: kind for name, kind in COMPARISON_TYPES.items() if name in rows[0]})
-    return Sums(keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, compared=False).named(**shared)
+    return Sums(keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, interval="t", compared=False).named(**shared)
 
 
 def shared_columns(measure: str, scored: ScoredRecords, mode: Mode, **names: str) -> dict[str, str]:
@@ -376,7 +376,7 @@ def difference(scores: TermScores) -> Sums:
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
     keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, test="q")
+    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
 
 
 def failure_rate(records: Records, thresholds: Sequence[float], compared: float) -> Iterator[Sums | pl.DataFrame]:

@@ -298,14 +298,15 @@ def with_permutation_tests(
     of_wholes = pl.all_horizontal(
         pl.col(key).is_null() for key in ("group", "other", "subject", "template") if key in estimates.columns
     )
-    joined = estimates.join(permuted.select(*names, "null_mean"), on=names, how="left", maintain_order="left")
-    known = joined.with_columns(null_mean=pl.when(of_wholes).then("null_mean"))
-    # What is measured by this test alone is a claim about terms.
-    is_other = permuted.join(estimates.filter(of_wholes), on=names, how="anti", maintain_order="left")
-    claims = permuted.join(
-        is_other.select(names).with_columns(is_claim=True), on=names, how="left", maintain_order="left"
+    null_means = permuted.select(*names, of_terms="null_mean")
+    joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
+    known = joined.with_columns(null_mean=pl.when(of_wholes).then("of_terms").otherwise("null_mean")).drop("of_terms")
+    # What is measured by this test alone is a claim about terms; the others count what is measured.
+    counts = estimates.filter(of_wholes).select(*names, measured="n").unique(names)
+    counted = permuted.join(counts, on=names, how="left", maintain_order="left").with_columns(
+        n=pl.coalesce("measured", "n"), is_claim=pl.col("measured").is_null()
     )
-    return pl.concat([known, claims.with_columns(pl.col("is_claim").fill_null(value=False))], how="diagonal_relaxed")
+    return pl.concat([known, counted.drop("measured")], how="diagonal_relaxed")
 
 
 def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, object]]:

@@ -260,6 +260,9 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     of_pairs = TableParts.of(pairs, keys)
     for of_pair in PAIR_MEASURES:
         yield of_pair(pairs, of_pairs).named(of_pair.__name__)
+    if "template" not in keys:
+        yield agreement(pairs, of_pairs).named("agreement")
+        yield acquiescence(pairs, of_pairs).named("acquiescence")
 
 
 def nothing_of_pairs(table: pl.DataFrame) -> Sums:
@@ -358,7 +361,7 @@ def bias(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean over templates of their error rates."""
-    sums, missing = parts.sums(is_wrong(table))
+    sums, _ = parts.sums(is_wrong(table))
     rates = MEAN(sums)
     columns = np.stack([np.nan_to_num(rates), ~np.isnan(rates)], axis=-1)
     asked = np.zeros(rates.shape, dtype=np.bool_)
@@ -423,7 +426,7 @@ def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    right_on_both, inconsistency, inconsistency_differing, inconsistency_same, agreement, acquiescence,
+    right_on_both, inconsistency, inconsistency_differing, inconsistency_same,
 )  # fmt: skip
 
 

@@ -292,7 +292,7 @@ def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int = 
     attributes = groups.attributes.to_list()
     along["attributes"] = sum_units(values, groups.attribute, len(attributes))._replace(units=attributes)
     keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(values)], "left_out": [left_out]})
-    return Sums(keys, along)
+    return Sums(keys, along, interval="t")
 
 
 def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> Sums | pl.DataFrame:
