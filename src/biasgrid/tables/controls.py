@@ -1,4 +1,4 @@
-"""Measures with their uncertainty: intervals, counts of significant tests, and rows of negative controls."""
+"""Counts of significant tests, and what negative controls show."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, STEREOTYPE_AGREEMENT, Controls, options_text
-from biasgrid.tables.statistics import ROW, SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
+from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
 
-UNCERTAINTY = ("generalises_to", "selected_low", "selected_high", "null_mean", "clusters")
-"""What measures are shown with beside their interval, p and q."""
-CELL_ROW = ("model", "dataset", *ROW)
 ASSOCIATIONS = (("subject", "attribute"), ("group", "other"))
 """Keys of what is tested one by one."""
 CORRECTED_MEASURES = "_corrected"
@@ -21,81 +17,34 @@ CORRECTED_MEASURES = "_corrected"
 MISSING_NUMBERS = "the control is not measurable ({flag}), so nothing is known from it"
 
 
-def reported_rows(statistics: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows over what a number is shown over: those of groups over all, others over templates.
-
-    Names are a sample, so what is said of a group of them must hold for other names too. Agreement with stereotypes
-    is said of groups in cells that have some.
-
-    Args:
-        statistics: schema `STATISTICS`; of cells with groups the rows of these too.
-    """
-    of_subject_group = pl.col("subject_group").is_not_null()
-    of_subject_groups = (pl.col("measure") == STEREOTYPE_AGREEMENT) & of_subject_group.any().over("model", "dataset")
-    generalises_to = pl.when(of_subject_group | of_subject_groups).then(pl.lit("all")).otherwise(pl.lit("templates"))
-    return statistics.filter(pl.col("generalises_to") == generalises_to)
-
-
-def with_uncertainty(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
-    """Puts beside each measure its interval and what else is known of it; see `join_intervals`.
-
-    Args:
-        measures: schema `MEASURES`.
-        statistics: schema `STATISTICS`, of any cells.
-    """
-    return join_intervals(measures, reported_rows(statistics))
-
-
-def join_intervals(measures: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:
-    """Puts beside each measure its interval and what else is known of it.
-
-    Args:
-        measures: schema `MEASURES`.
-        chosen: rows of `STATISTICS` from `reported_rows`.
-
-    Returns:
-        The measures with their own low, high, p and q or, where they have none, those of the statistics, and the
-        columns of `UNCERTAINTY`; below them what the statistics alone know, such as mu without noise.
-    """
-    columns = ["low", "high", "p", "q"]
-    known = chosen.select(*CELL_ROW, "value", "n", *columns, *UNCERTAINTY)
-    joined = measures.join(
-        known.drop("value", "n"), on=CELL_ROW, how="left", nulls_equal=True, suffix="_known", maintain_order="left"
-    )
-    filled = joined.with_columns(pl.coalesce(name, f"{name}_known").alias(name) for name in columns)
-    beyond = known.join(measures, on=CELL_ROW, how="anti", nulls_equal=True, maintain_order="left")
-    own = beyond.with_columns(left_out=pl.lit(0, pl.Int64))
-    return pl.concat([filled.drop(f"{name}_known" for name in columns), own], how="diagonal")
-
-
 def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows of measures or statistics that are about whole cells or bias types."""
+    """Returns the rows of measures that are about whole cells or bias types."""
     return rows.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
 
 
-def single_tests(statistics: pl.DataFrame) -> pl.DataFrame:
+def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of what is tested one by one: associations, and differences of two groups.
 
     Args:
-        statistics: schema `STATISTICS`.
+        measures: schema `MEASURES`.
     """
-    return reported_rows(statistics).filter(
+    return measures.filter(
         pl.col("template").is_null(),
         pl.any_horizontal(pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS),
     )
 
 
-def count_significant(statistics: pl.DataFrame) -> pl.DataFrame:
+def count_significant(measures: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
     Args:
-        statistics: schema `STATISTICS`.
+        measures: schema `MEASURES`.
 
     Returns:
         `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`,
         `clusters`, `n` (the number of tests) and `left_out`; the value is null where nothing was tested.
     """
-    rows = single_tests(statistics)
+    rows = single_tests(measures)
     tests = pl.col("q").count()
     found = rows.group_by("model", "dataset", "bias_type", "generalises_to", maintain_order=True).agg(
         value=pl.when(tests > 0).then((pl.col("q") <= SIGNIFICANT).sum().cast(pl.Float64)),
