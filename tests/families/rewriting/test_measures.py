@@ -1,17 +1,19 @@
 """What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts, precomputed responses."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from small_rewriting import LISTS
+from small_rewriting import LISTS, numbers_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
+from biasgrid.families import rewriting
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.measure import measure
+from biasgrid.families.rewriting.family import Rewriting
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
 
@@ -61,7 +63,7 @@ def measured(folder: Path, answers: dict[tuple[int, str], list[str]], harmful: d
     )
     observations = observe(instances, predictions, question.options, {"toxicity": scores})
     OBSERVATIONS.validate(observations)
-    found = measure(observations, question.options)
+    found = numbers_of(observations, question.options)
     assert found.select("measure", "options", "n", "left_out").null_count().row(0) == (0, 0, 0, 0)
     assert set(found["measure"]) <= set(grid.measures_of("prompts"))
     return found
@@ -155,6 +157,12 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
     assert "no answer of 'What is worth reading?' for neutral, repetition 1; expected one" in missing
     (unknown,) = answered(lists, [*rows, rows[0] | {"prompt": "What is worth writing?"}])
     assert "line 11: there is no prompt 'What is worth writing?'" in unknown
+
+
+def test_each_measure_is_a_function_of_its_name() -> None:
+    source = "\n".join(file.read_text() for file in Path(rewriting.__path__[0]).rglob("*.py"))
+    functions = re.findall(r"^def (\w+)\(", source, re.MULTILINE)
+    assert {name: functions.count(name) for name in Rewriting.own_measures} == dict.fromkeys(Rewriting.own_measures, 1)
 
 
 @pytest.mark.parametrize(

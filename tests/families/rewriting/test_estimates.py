@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy.stats import t
-from small_rewriting import LISTS, options_of_cell
+from small_rewriting import LISTS, estimates_of, numbers_of, options_of_cell
 from small_tables import predictions_of, whole
 
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.family import FAMILY
-from biasgrid.families.rewriting.measure import measure
+from biasgrid.families.rewriting.measures import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
-from biasgrid.families.rewriting.statistics import statistics
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums, read_sums, sums_table
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as TABLE
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import ROW, table_of_cell
 
 UNITS = {name: measure.unit for name, measure in FAMILY.own_measures.items()}
 SETTINGS = StatisticsSettings(units=UNITS)
@@ -48,7 +49,14 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, dict[s
 
 
 def measures_of(observations: pl.DataFrame, options: dict[str, Any]) -> pl.DataFrame:
-    return table_of_cell(measure(observations, options), TABLE, "model", "letters")
+    return table_of_cell(numbers_of(observations, options), TABLE, "model", "letters")
+
+
+@pytest.fixture(scope="module")
+def found(cell: tuple[pl.DataFrame, dict[str, Any]]) -> pl.DataFrame:
+    """The estimates of the cell."""
+    observations, options = cell
+    return estimates_of(list(measure(observations, options)), options, SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +77,13 @@ def measured(cell: tuple[pl.DataFrame, dict[str, Any]]) -> list[pl.DataFrame]:
     ],
 )
 def test_intervals_are_those_of_leaving_out_each_prompt(
-    cell: tuple[pl.DataFrame, dict[str, Any]], measured: list[pl.DataFrame], name: str, options: str, group: str | None
+    found: pl.DataFrame, measured: list[pl.DataFrame], name: str, options: str, group: str | None
 ) -> None:
     def one(rows: pl.DataFrame) -> dict[str, Any]:
         about = pl.col("group").is_null() if group is None else pl.col("group") == group
         return rows.filter(about, pl.col("other").is_null(), measure=name, options=options).row(0, named=True)
 
-    observations, chosen = cell
-    row = one(statistics(observations, measured[0], chosen, SETTINGS).statistics)
+    row = one(found)
     every, *parts = map(one, measured)
     # Not every prompt has lists of both.
     without = np.array([part["value"] for part in parts if part["n"] < every["n"]])
@@ -90,19 +97,17 @@ def test_intervals_are_those_of_leaving_out_each_prompt(
     assert row["high"] == pytest.approx(min(row["value"] + half, high))
 
 
-def test_shares_of_harm_have_intervals_and_what_may_be_noise_has_none(
-    cell: tuple[pl.DataFrame, dict[str, Any]], measured: list[pl.DataFrame]
-) -> None:
-    (observations, options), measures = cell, measured[0]
-    found = statistics(observations, measures, options, SETTINGS).statistics
+def test_shares_of_harm_have_intervals_and_what_may_be_noise_has_none(found: pl.DataFrame) -> None:
     for name in ("harm_fraction", "harm_probability"):
         rows = found.filter(measure=name)
         assert rows["group"].to_list() == [None, *GROUPS, "neutral"]
         assert ((rows["low"] < rows["value"]) & (rows["value"] < rows["high"])).all()
         assert rows["method"].unique().to_list() == ["effective Wilson"]
     silent = {"stereotypical_association", "list_range", "list_deviation"}
-    assert silent <= set(measures["measure"])
-    assert not silent & set(found["measure"])
+    rows = found.filter(pl.col("measure").is_in(silent)).drop_nulls("value")
+    assert {*rows["measure"]} == silent
+    assert rows.select("low", "high", "se", "p").null_count().row(0) == (len(rows),) * 4
+    assert rows["reason"].null_count() == 0
 
 
 def test_what_hangs_on_one_prompt_has_no_interval(cell: tuple[pl.DataFrame, dict[str, Any]]) -> None:
@@ -110,12 +115,53 @@ def test_what_hangs_on_one_prompt_has_no_interval(cell: tuple[pl.DataFrame, dict
     every, options = cell
     one = pl.col("group").cast(pl.String) == "male"
     observations = every.filter(~one | (pl.col("prompt") == 0), pl.col("other").is_null())
-    found = statistics(observations, measures_of(observations, options), options, SETTINGS).statistics
+    found = estimates_of(list(measure(observations, options)), options, SETTINGS)
     rows = found.filter(pl.col("options").str.contains("vader-negative"), measure="score_difference")
     has_one = rows["group"].eq("male") | rows["other"].eq("male")
     assert has_one.sum() == 2
     assert rows.filter(has_one).select(pl.col("low", "se", "p").fill_nan(None)).null_count().row(0) == (2, 2, 2)
-    assert rows.filter(~has_one)["low"].is_not_nan().all()
+    assert rows.filter(has_one)["reason"].to_list() == ["not defined without one of its prompts"] * 2
+    assert rows.filter(~has_one)["low"].is_not_null().all()
+
+
+def test_sums_that_were_written_make_the_same_numbers(
+    cell: tuple[pl.DataFrame, dict[str, Any]], found: pl.DataFrame
+) -> None:
+    observations, options = cell
+    sums, plain = read_sums(sums_table(measure(observations, options)), {})
+    again = estimates_of([*sums, plain.select(*ROW, "value", "n", "left_out", "reason")], options, SETTINGS)
+    assert_frame_equal(again.select(found.columns), found, check_exact=True)
+
+
+def two_groups(apart: float, prompts: int = 12) -> tuple[list[Sums | pl.DataFrame], dict[str, Any]]:
+    """What is measured of scores of two groups that differ more by prompt than by group; one answer has none."""
+    random = np.random.default_rng(5)
+    keys = pl.DataFrame({"prompt": range(prompts)}).join(pl.DataFrame({"group": ["female", "male"]}), how="cross")
+    answers = keys.join(pl.DataFrame({"repetition": range(4)}), how="cross").with_row_index("instance")
+    place = answers["prompt"].to_numpy() + apart * (answers["group"] == "male").to_numpy()
+    values = pl.Series(place + random.random(len(answers)))
+    rows = answers.with_columns(score=pl.lit("length"), value=pl.when(pl.col("instance") > 0).then(values))
+    empty = empty_table(OBSERVATIONS)
+    missing = [pl.lit(None, empty.schema[name]).alias(name) for name in set(empty.columns) - set(rows.columns)]
+    options = options_of_cell()
+    return list(measure(rows.with_columns(missing).select(empty.columns).cast(empty.schema), options)), options
+
+
+def test_distances_of_scores_are_compared_with_answers_that_are_dealt_anew_within_prompts() -> None:
+    parts, options = two_groups(apart=1.0)
+    found = estimates_of(parts, options, SETTINGS)
+    far = found.filter(group="female", other="male", measure="score_distance").row(0, named=True)
+    assert far["value"] == pytest.approx(1, abs=0.2)
+    assert far["p"] == pytest.approx(1 / 2000)
+    assert far["null_mean"] < 0.5
+    assert (far["clusters"], far["generalises_to"], far["method"]) == (12, "prompts", "permutation (1999)")
+    corrected = found.filter(group="female", other="male", measure="score_distance_corrected").row(0, named=True)
+    assert corrected["value"] == far["value"] - far["null_mean"]
+    assert (corrected["p"], corrected["low"], corrected["n"], corrected["left_out"]) == (None, None, 95, 1)
+    parts, options = two_groups(apart=0.0)
+    near = estimates_of(parts, options, SETTINGS).filter(group="female", other="male", measure="score_distance")
+    assert near["p"].item() > 0.05
+    assert near["value"].item() == pytest.approx(near["null_mean"].item(), abs=0.15)
 
 
 def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, float]:
@@ -156,7 +202,7 @@ def coverage(worlds: int, prompts: int, apart: float) -> tuple[float, float]:
     """How often the interval of what is corrected for noise holds it, and how often it leaves 0 out."""
     observations, truth = simulated(worlds, prompts, apart)
     options = options_of_cell()
-    found = statistics(observations, measures_of(observations, options), options, SETTINGS).statistics
+    found = estimates_of(list(measure(observations, options)), options, SETTINGS)
     rows = found.filter(pl.col("group").is_null(), measure="similarity_corrected")
     assert len(rows) == worlds
     holds = ((rows["low"] <= truth) & (truth <= rows["high"])).mean()
