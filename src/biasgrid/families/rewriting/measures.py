@@ -328,7 +328,7 @@ def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared`."""
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
     ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
