@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
 from small_cells import positions_are_right
-from small_tables import whole, with_keys
+from small_tables import counted, whole
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.sampling import Sample
@@ -160,7 +160,7 @@ def test_instances_are_the_same_in_parts_of_any_size(
     twice = Subjects({"[subj]": ["Ann", "Bob", "Ann", "Eve"]}, ["female", "male", None, "female"])
     lists = replace(lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample)
     instances = whole(expand(lists))
-    assert instances.equals(with_keys(instances.drop("key")).select(instances.columns))
+    assert instances.equals(counted(instances.drop("asked_before")).select(instances.columns))
     monkeypatch.setattr(expand_module, "INSTANCES_AT_ONCE", part)
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", part)
     parts = [*expand(lists).parts]
