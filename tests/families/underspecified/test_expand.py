@@ -23,6 +23,7 @@ from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTe
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.instances import instances_schema
+from biasgrid.tables.keys import request_keys
 
 ACTS = {
     "[p_act]": [
@@ -183,15 +184,15 @@ def test_pronouns_are_candidates_behind_the_subjects() -> None:
     pronouns = instances.select("candidate1", "candidate3", "candidate2", "candidate4").cast(pl.String).unique().rows()
     known = {"Ann": "she", "Bob": "he", "Eve": "she"}
     assert sorted(pronouns) == sorted((one, known[one], two, known[two]) for one, two in permutations(known, 2))
-    assert set(instances["key"]).isdisjoint(whole(expand(replace(lists, pronouns={})))["key"])
+    assert set(request_keys(instances)).isdisjoint(request_keys(whole(expand(replace(lists, pronouns={})))))
     assert lists.digest() != replace(lists, pronouns={}).digest()
 
 
 def test_what_is_asked_has_its_key_whatever_else_is_asked() -> None:
     few = whole(expand(lists_of(SAT, limit={"subjects": 2})))
     many = whole(expand(lists_of(("[subj2] saw [subj1].", *SAT[1:]), SAT)))
-    assert many["key"].is_unique().all()
-    assert set(few["key"]) < set(many["key"])
+    assert request_keys(many).is_unique().all()
+    assert set(request_keys(few)) < set(request_keys(many))
 
 
 def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
