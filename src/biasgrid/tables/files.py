@@ -28,10 +28,9 @@ OF = "of"
 REMEDY = "remove it and run again"
 ROWS_A_GROUP = 2**17
 """How many rows a row group of a file has: what is read at least where some rows are."""
-MOSTLY_DISTINCT = (pl.Float32, pl.Float64, pl.UInt64)
-"""Types of columns few of whose values are alike."""
-NUMBERS = pl.UInt32
-"""The type of columns that number something, such as instances; most rise from row to row."""
+NUMBERS = (pl.UInt32, pl.UInt64)
+"""The types of columns that number something, such as instances, or have digests; most rise from row to row."""
+FLOATS = (pl.Float32, pl.Float64)
 IN_MEMORY = pl.InMemoryEngine()
 """pandera asks polars twice a column; its usual engine, made for tables that do not fit into memory, takes ten times as
 long for a question."""
@@ -103,12 +102,12 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
     """Returns how columns are written, as arguments of pyarrow's writer.
 
     Of numbers only differences are written, which take no room where they rise evenly. Of other columns their distinct
-    values are written once a row group, but of floats and digests, few of which are alike.
+    values are written once a row group, but of floats, few of which are alike.
 
     Args:
         columns: names and types.
     """
-    numbers = [name for name, kind in columns.items() if kind == NUMBERS]
+    numbers = [name for name, kind in columns.items() if kind in NUMBERS]
     leaves = {
         f"{name}.list.element" if isinstance(kind, pl.List) else name: kind.inner if isinstance(kind, pl.List) else kind
         for name, kind in columns.items()
@@ -116,9 +115,7 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        "use_dictionary": [
-            path for path, kind in leaves.items() if path not in numbers and kind not in MOSTLY_DISTINCT
-        ],
+        "use_dictionary": [path for path, kind in leaves.items() if path not in numbers and kind not in FLOATS],
         # They are not used: which rows are read is known otherwise.
         "write_statistics": False,
     }
