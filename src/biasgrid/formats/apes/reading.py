@@ -20,6 +20,7 @@ from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
 from biasgrid.tables.files import write_table
+from biasgrid.tables.instances import ASKED_BEFORE
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
@@ -128,9 +129,9 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
         **{name: pl.concat_list(each) if each else pl.lit([], pl.List(pl.String)) for name, each in lists.items()},
     )
     schema = schema_of_instances(KEYS, table.schema)
-    types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}
+    types = {name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE}
     typed = table.select(list(types)).cast({name: types[name] for name in (*LIST_COLUMNS, "template_id", "label")})
-    return typed.with_columns(Repetitions().keys(digest_rows(typed))).select(list(schema.columns))
+    return typed.with_columns(Repetitions().asked_before(digest_rows(typed))).select(list(schema.columns))
 
 
 def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
@@ -140,7 +141,6 @@ def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataF
     chosen = [pl.when(pl.col("prediction") == option).then(confidence) for option in (YES, NO)]
     table = rows.with_columns(
         instances["instance"],
-        instances["key"],
         probabilities=pl.concat_list(chosen),
         response=pl.col("prediction"),
         status=pl.when(pl.col("prediction") == "").then(pl.lit("empty")).otherwise(pl.lit("ok")),
