@@ -237,9 +237,9 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     empty = empty_table(SUMS).drop("model", "dataset")
     tables = [empty]
     for kind, part in enumerate(parts):
-        if isinstance(part, Sums):
+        if isinstance(part, Sums) and len(part.keys):
             tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)]
-        elif len(part):
+        elif isinstance(part, pl.DataFrame) and len(part):
             tables.append(part.with_columns(kind=pl.lit(kind, pl.Int64)))
     named = [each.cast({pl.Categorical: pl.String}) for each in tables]
     return pl.concat(named, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
@@ -248,7 +248,8 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
 def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
     for factor, (units, sums) in part.along.items():
-        flat = pl.Series(sums.reshape(len(sums), -1), dtype=pl.Array(pl.Float64, sums.shape[1] * sums.shape[2]))
+        width = sums.shape[1] * sums.shape[2]
+        flat = pl.Series(sums.reshape(len(sums), width), dtype=pl.Array(pl.Float64, width))
         yield part.keys.with_columns(
             factor=pl.lit(factor),
             finish=pl.lit(part.finish.name),
