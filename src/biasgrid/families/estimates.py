@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.references import load, stage
@@ -59,8 +60,8 @@ def estimate_cell(
         reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)),
         left_out=pl.col("left_out").fill_null(0),
     )
-    measures = withhold_invalid(table_of_cell(in_order(claims), MEASURES, model, dataset), declared)
-    others = table_of_cell(in_order(rows.filter(~is_claim)), INTERVALS, model, dataset)
+    measures = withhold_invalid(table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared)
+    others = table_of_cell(in_order(rows.filter(~is_claim), INTERVALS), INTERVALS, model, dataset)
     return EstimatedCell(
         measures, withhold_intervals(others, measures), table_of_cell(found.design, DESIGN, model, dataset)
     )
@@ -85,9 +86,10 @@ def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([empty, rows.cast({pl.Categorical: pl.String})], how="diagonal_relaxed")
 
 
-def in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sorts estimates by measure, options and keys."""
-    return rows.sort("measure", "options", *MEASURE_KEYS, maintain_order=True)
+def in_order(rows: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
+    """Sorts estimates by measure, options and keys, and takes the columns of a schema that they have."""
+    columns = [name for name in schema.columns if name in rows.columns]
+    return rows.select(columns).sort("measure", "options", *MEASURE_KEYS, maintain_order=True)
 
 
 def withhold_intervals(intervals: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:

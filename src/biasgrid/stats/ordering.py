@@ -33,7 +33,9 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
     return by_row.tolist(), by_column.tolist()
 
 
-def select_rows(measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "") -> pl.DataFrame:
+def select_rows(
+    measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "", *, intervals: bool = False
+) -> pl.DataFrame:
     """Picks the rows of a measure that are about exactly these keys.
 
     Args:
@@ -41,16 +43,17 @@ def select_rows(measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), 
         measure: the measure's name.
         keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
         options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
+        intervals: whether to return what is known of the numbers beside their values.
 
     Returns:
-        The columns `dataset`, `model`, the keys, `value`, `n` and `UNCERTAINTY_COLUMNS`, null where nothing is
-        known; no rows where there is no such measure.
+        The columns `dataset`, `model`, the keys, `value` and `n`, and `UNCERTAINTY_COLUMNS` with `intervals`, null where
+        nothing is known; no rows where there is no such measure.
     """
     presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
     wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]
     missing = [pl.lit(None, pl.Float64).alias(name) for name in UNCERTAINTY_COLUMNS if name not in measures.columns]
     rows = measures.filter(*wanted).with_columns(missing)
-    return rows.select("dataset", "model", *keys, "value", "n", *UNCERTAINTY_COLUMNS)
+    return rows.select("dataset", "model", *keys, "value", "n", *(UNCERTAINTY_COLUMNS if intervals else ()))
 
 
 def values_in_order(frame: pl.DataFrame, column: str) -> list[str]:

@@ -174,16 +174,20 @@ class Sums:
         if self.factor != TEMPLATES:
             return self
         units, sums = self.along[TEMPLATES]
-        of_template = clusters_of_templates(np.array(units, dtype=np.int64), clusters)
-        names: dict[int, list[str]] = {}
-        for cluster, unit in zip(of_template.tolist(), units, strict=True):
-            names.setdefault(cluster, []).append(unit)
-        added = np.zeros((len(sums), len(names), sums.shape[2]))
+        numbers = np.array(units, dtype=np.int64)
+        of_template = clusters_of_templates(numbers, clusters)
+        names = [cluster_name(number, clusters) for number in numbers.tolist()]
+        joined = list(dict.fromkeys(names))
+        added = np.zeros((len(sums), len(joined), sums.shape[2]))
         # One after the other, so that sums are the same to the last digit in every run.
         for place, cluster in enumerate(of_template.tolist()):
             added[:, cluster] += sums[:, place]
-        joined = Along([", ".join(names[cluster]) for cluster in range(len(names))], added)
-        return replace(self, along={**self.along, TEMPLATES: joined})
+        return replace(self, along={**self.along, TEMPLATES: Along(joined, added)})
+
+
+def cluster_name(template: int, clusters: Sequence[int]) -> str:
+    """Names the cluster of a template: its number, or the template where it is a cluster of its own."""
+    return str(clusters[template]) if template < len(clusters) else f"template {template}"
 
 
 def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> FloatArray:

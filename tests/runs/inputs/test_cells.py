@@ -152,6 +152,6 @@ def test_of_the_address_of_a_dump_no_secret_is_kept() -> None:
     assert len(cells.dump_code(cell)) == 16
 
 
-def test_datasets_are_told_apart_by_whether_their_families_keep_observations(scored: CellInputs) -> None:
+def test_datasets_are_selected_by_whether_their_families_keep_observations(scored: CellInputs) -> None:
     assert scored.datasets_that_keep_observations(True) == "chess"
     assert scored.datasets_that_keep_observations(False) == "none"

@@ -33,6 +33,7 @@ class ComparedCell(NamedTuple):
         scoring: the scoring method of its answers, None where there is no choice.
         templates: a digest of its templates, None where that is not known.
         reliability: how well other clusters would repeat its associations, None where that is not known.
+        units: the names of the clusters, items or prompts that numbers are known without.
     """
 
     model: str
@@ -40,6 +41,7 @@ class ComparedCell(NamedTuple):
     scoring: str | None = None
     templates: str | None = None
     reliability: float | None = None
+    units: Sequence[str] = ()
 
 
 def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> ComparedCell:
@@ -59,7 +61,7 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
         raise TableError(f"{measures}: not made with {design} or from {sums}; {REMEDY}")
     settings = StatisticsSettings(clusters=facts["clusters"], **facts["statistics"])
     cell = facts["cell"]
-    numbers = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
+    numbers, units = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
     withheld = read_table(measures, MEASURES).filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
     found = read_table(design, DESIGN).filter(name="reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
@@ -67,13 +69,13 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     # Only of models that write is it recorded how their options were scored.
     scoring: str | None = predictions.get("scored_by") or predictions.get("scoring")
     return ComparedCell(
-        model, numbers if withheld.is_empty() else numbers.clear(), scoring, facts.get("templates"), reliability
+        model, numbers if withheld.is_empty() else numbers.clear(), scoring, facts.get("templates"), reliability, units
     )
 
 
 def compared_numbers(
     family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, list[str]]:
     """Returns the numbers by which models are compared.
 
     Args:
@@ -84,26 +86,39 @@ def compared_numbers(
 
     Returns:
         `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
-        without each cluster, null where it has nothing of the cluster, all null where nothing can be said.
+        without each cluster, null where it has nothing of the cluster, all null where nothing can be said. And the
+        names of the clusters.
     """
     parts, _ = read_cell_sums(family, sums, options)
-    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
-    for part in parts:
-        if part.compared and not part.is_input:
-            sums_of_clusters = part.clustered(settings.clusters)
-            known = part.keys.select(*ROW, "n").with_columns(value=pl.Series(sums_of_clusters.values))
-            tables.append(with_lists(known, sums_of_clusters.without, moderated=part.interval == "moderated t"))
+    chosen = [part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input]
+    found = [
+        (
+            part.keys.with_columns(value=pl.Series(part.values)),
+            part.along[part.factor].units,
+            part.without,
+            part.interval == "moderated t",
+        )
+        for part in chosen
+    ]
     derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
-    for measure, value, without in derived(parts, options, settings) if derived else ():
+    for measure, value, units, without in derived(parts, options, settings) if derived else ():
         row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
-        tables.append(with_lists(row, without, moderated=False))
-    return pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None)).drop_nulls("value")
+        found.append((row, units, without, False))
+    names = sorted({unit for _, units, *_ in found for unit in units}, key=number_first)
+    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
+    for rows, units, without, moderated in found:
+        aligned = np.full((len(without), len(names)), np.nan)
+        aligned[:, [names.index(unit) for unit in units]] = without
+        lists = pl.Series(aligned, dtype=pl.Array(pl.Float64, len(names))).arr.to_list()
+        columns = {"without": lists.list.eval(pl.element().fill_nan(None)), "moderated": pl.lit(moderated)}
+        tables.append(rows.drop("left_out", "cases", strict=False).with_columns(**columns))
+    table = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None))
+    return table.drop_nulls("value"), names
 
 
-def with_lists(rows: pl.DataFrame, without: FloatArray, *, moderated: bool) -> pl.DataFrame:
-    """Adds the numbers without each cluster."""
-    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
-    return rows.with_columns(without=lists.cast(pl.List(pl.Float64)), moderated=pl.lit(moderated))
+def number_first(name: str) -> tuple[bool, int, str]:
+    """Sorts names that are numbers by these, and before all others."""
+    return (False, int(name), "") if name.isdecimal() else (True, 0, name)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ class Differences:
 
 def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
     """Says whether the clusters of two cells are the same, so that each can be left out of both."""
-    return one.templates is not None and one.templates == other.templates and len({*clusters}) == 1
+    is_alike = one.templates is not None and one.templates == other.templates and one.units == other.units
+    return is_alike and len({*clusters}) == 1
 
 
 def differences_of(

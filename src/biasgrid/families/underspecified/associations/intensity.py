@@ -201,7 +201,13 @@ def interval_row(measure: str, value: float, without: FloatArray, settings: Stat
 
 def left_out_of_derived(
     sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
-) -> Iterator[tuple[str, float, FloatArray]]:
-    """Yields the numbers that models are compared by and that are made of several sums; see `corrected_numbers`."""
+) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
+    """Yields the numbers that models are compared by and that are made of several sums, with the names of clusters.
+
+    See `corrected_numbers`.
+    """
     if any(each.keys["measure"][0] == "gamma" for each in sums):
-        yield from corrected_numbers(*associations_of_cell(sums, settings)[:2])
+        along = find_sums(sums, "gamma", ASSOCIATION).clustered(settings.clusters).along[TEMPLATES]
+        units = [unit for unit, has in zip(along.units, along.present.any(axis=0), strict=True) if has]
+        for name, value, without in corrected_numbers(*associations_of_cell(sums, settings)[:2]):
+            yield name, value, units, without

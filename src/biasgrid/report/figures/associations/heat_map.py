@@ -74,7 +74,7 @@ FEW_PANELS = 4
 
 def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
     """Returns the panel of each model: its own or, where these would be too many to read, that of its kind."""
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True)
     names, facts = context.names(gamma), context.facts(gamma)
     kinds = dict(facts.select("model", "kind").iter_rows())
     if len(names) * min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS) <= MOST_PANEL_ROWS:
