@@ -21,9 +21,6 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"
-include: "rules/common_models.smk"
-include: "rules/common_measures.smk"
-include: "rules/common_report.smk"
 include: "rules/expand.smk"
 include: "rules/models.smk"
 include: "rules/capabilities.smk"
@@ -40,11 +37,11 @@ rule all:
     default_target: True
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
-        of_cells(layout.measures),
-        of_cells(layout.statistics),
-        comparisons_of_grid(),
+        inputs.of_cells(layout.measures),
+        inputs.of_cells(layout.statistics),
+        inputs.of_datasets(layout.comparisons),
         layout.summary("csv"),
         layout.report,
         layout.manifest,
-        folders_of_figures(),
+        pages.figure_folders(),
     localrule: True

@@ -36,7 +36,7 @@ import numpy as np
 import polars as pl
 from expansion import gender, write
 from biasgrid.families.cell import measure_cell
-from biasgrid.families.underspecified.declared import ALL_MEASURES
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.groups.tables import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
@@ -47,7 +47,7 @@ instances, predictions = folder / "instances.parquet", folder / "predictions.par
 
 def cell():
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
-    declared = MetricDefinitions.of(ALL_MEASURES)
+    declared = MetricDefinitions.of(DEFINITIONS.of("measures"))
     family = "biasgrid.families.underspecified"
     return lambda: measure_cell(family, instances, [predictions], "span", options, declared, "random", "gender")
 

@@ -13,15 +13,15 @@ from expansion import gender
 from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.families.cell import measure_cell
-from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS, SWAP_GROUP_MEASURES
 from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.tables.files import write_table
 from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of({**SWAP_GROUP_MEASURES, **SWAP_GROUP_FLAGS})
+DECLARED = MetricDefinitions.of(DEFINITIONS.of("measures", "flags"))
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

@@ -132,8 +132,7 @@ def simulated() -> tuple[Any, Any]:
     import numpy as np
     import polars as pl
 
-    from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS
-    from biasgrid.families.underspecified.declared import SWAP_GROUP_MEASURES as DECLARED
+    from biasgrid.families.underspecified.family import DEFINITIONS
     from biasgrid.report.published import PUBLISHED_SCHEMA
     from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
     from biasgrid.tables.comparison import COMPARISONS, RANKS
@@ -148,14 +147,16 @@ def simulated() -> tuple[Any, Any]:
     schemas = {"measures": MEASURES, "statistics": STATISTICS, "examples": EVIDENCE, "parts": EVIDENCE_PARTS}
     tables = {name: whole([cell[name] for cell in cells], schema) for name, schema in schemas.items()}
     facts = {name: ModelFacts("QA", name, {}) for name in MODELS}
-    headlines = {name: each.headline for name, each in DECLARED.items() if each.headline is not None}
+    measured = set(tables["measures"]["measure"])
+    definitions = {name: each for name, each in DEFINITIONS.of("measures").items() if name in measured}
+    headlines = {name: each.headline for name, each in definitions.items() if each.headline is not None}
     summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines), statistics=tables["statistics"])
     comparisons = whole([compared(random, dataset) for dataset in SHAPES], COMPARISONS)
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
     others |= {"synthetic": empty_table(SYNTHETIC), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
     family = "underspecified"
     about = partial(ReportDataset, family=family, reference=f"biasgrid.families.{family}", templates=TEMPLATES)
-    datasets = [about(name, name, (ABOUT_QUESTIONS[0],), DECLARED, {}) for name in SHAPES]
+    datasets = [about(name, name, (DEFINITIONS.about,), definitions, {}) for name in SHAPES]
     models = [ReportModel(name, "QA", name, "question-answering", name, "simulated") for name in MODELS]
     run = ReportRun("Fifteen models, simulated", "config/full.yaml", {}, models, datasets)
     return run, ReportTables(summary=summary, **tables, **others)

@@ -12,16 +12,16 @@ rule capabilities:
         "../envs/biasgrid.yaml"
     threads: 1
     resources:
-        **turns_of_job(),
-        gpu=gpus_of_model,
+        **models.mutexes(),
+        gpu=models.gpus,
         mem_mb=6000,
         device=grid.inference.device,
         jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
-        source=source_of_asked,
-        look=lambda wildcards: back_end_of_cell(wildcards).look,
-        deciding=lambda wildcards: grid.models[wildcards.model].deciding_keys(),
+        source=models.source,
+        look=models.look,
+        deciding=models.deciding_keys,
         kept=str(layout.kept_capabilities()),
-        code=lambda wildcards: code_of("capabilities", back_end_of_cell(wildcards).look.split(":")[0]),
+        code=models.look_code,
     script:
         "../workflow/scripts/capabilities.py"

@@ -1,6 +1,6 @@
 rule expand:
     input:
-        tokenizer=tokenizer_of_variant,
+        tokenizer=cells.tokenizer_record,
     output:
         layout.instances(),
     log:
@@ -11,10 +11,10 @@ rule expand:
     resources:
         mem_mb=2000,
     params:
-        family=family_of_dataset,
-        source=source_of_filter,
-        files=files_of_variant,
-        lists=digest_of_lists,
-        code=code_of_family("expand", "expand"),
+        family=inputs.family,
+        source=cells.tokenizer_source,
+        files=cells.word_lists,
+        lists=cells.word_lists_digest,
+        code=inputs.code_of_family("expand", "expand"),
     script:
         "../workflow/scripts/expand.py"

@@ -11,16 +11,16 @@ rule fetch_predictions:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        origin=origin_of_dump,
+        origin=cells.dump_origin,
     script:
         "../workflow/scripts/fetch_predictions.py"
 
 
 rule import_predictions:
     input:
-        dump=dump_of_cell,
+        dump=cells.dump,
         # Only to tell whether the dump is of this dataset: other lists change no number.
-        subjects=ancient(subject_lists_of_cell),
+        subjects=ancient(cells.subject_lists),
     output:
         instances=layout.imported_tables() / "instances.parquet",
         predictions=layout.imported_tables() / "predictions.parquet",
@@ -32,10 +32,10 @@ rule import_predictions:
     resources:
         mem_mb=2000,
     params:
-        origin=origin_of_dump,
-        task=task_of_model,
-        settings=choices_of_cell,
-        reader=lambda wildcards: back_end_of_cell(wildcards).path,
-        code=lambda wildcards: code_of("import_predictions", back_end_of_cell(wildcards).path.split(":")[0]),
+        origin=cells.dump_origin,
+        task=cells.task,
+        settings=cells.choices,
+        reader=cells.dump_reader,
+        code=cells.dump_code,
     script:
         "../workflow/scripts/import_predictions.py"

@@ -1,6 +1,6 @@
 rule measure:
     input:
-        unpack(files_of_cell),
+        unpack(cells.measure_files),
     output:
         measures=layout.measures(),
         evidence=layout.evidence(),
@@ -8,15 +8,15 @@ rule measure:
     log:
         layout.log("measure", "{dataset}", "{model}"),
     wildcard_constraints:
-        dataset=datasets_whose_observations_are(kept=False),
+        dataset=cells.datasets_that_keep_observations(False),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
     resources:
         mem_mb=3000,
     params:
-        cell=measured,
-        record=record_of_cell,
+        cell=cells.measure_params,
+        record=cells.model_record,
     script:
         "../workflow/scripts/measure.py"
 
@@ -29,13 +29,13 @@ use rule measure as measure_and_keep with:
         parts=layout.evidence_parts(),
         observations=layout.observations(),
     wildcard_constraints:
-        dataset=datasets_whose_observations_are(kept=True),
+        dataset=cells.datasets_that_keep_observations(True),
 
 
 # How sure the measures are: no model is asked, and nothing else runs again, where its settings change.
 rule statistics:
     input:
-        unpack(files_of_cell),
+        unpack(cells.measure_files),
         measures=layout.measures(),
     output:
         statistics=layout.statistics(),
@@ -51,15 +51,15 @@ rule statistics:
     resources:
         mem_mb=3000,
     params:
-        cell=assessed,
+        cell=cells.statistics_params,
     script:
         "../workflow/scripts/statistics.py"
 
 
 rule summary:
     input:
-        measures=of_cells(layout.measures),
-        statistics=of_cells(layout.statistics),
+        measures=inputs.of_cells(layout.measures),
+        statistics=inputs.of_cells(layout.statistics),
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),
@@ -69,11 +69,11 @@ rule summary:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        models=facts_of_models(grid.run.datasets),
-        headlines=headlines_of_grid(),
-        marks=lambda _: marks_of_datasets(*grid.run.datasets),
+        models=pages.models(grid.run.datasets),
+        headlines=pages.headlines(),
+        marks=pages.summary_marks,
         statistics=grid.statistics.model_dump(),
-        controls=CONTROLS_OF_GRID,
-        code=lambda _: code_of("summary"),
+        controls=pages.controls,
+        code=inputs.code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

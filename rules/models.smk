@@ -3,12 +3,12 @@
 
 rule synthetic:
     input:
-        instances=synthetic_instances,
+        instances=models.synthetic_instances,
     output:
         synthetic=layout.synthetic() / "synthetic.parquet",
         words=layout.synthetic() / "words.json",
         # Folders, because the tasks that there are corpora for hang on the dataset.
-        corpora=[directory(layout.synthetic() / strength) for strength in synthetic_strengths()],
+        corpora=[directory(layout.synthetic() / strength) for strength in models.strengths()],
     log:
         layout.log("synthetic", "{dataset}"),
     localrule: True
@@ -17,21 +17,21 @@ rule synthetic:
     resources:
         mem_mb=2000,
     params:
-        family=family_of_dataset,
-        corpora=corpora_of_dataset,
-        labels=lambda wildcards: getattr(grid.datasets[wildcards.dataset], "labels", []),
-        options=lambda wildcards: grid.family(wildcards.dataset).synthetic_options(grid, wildcards.dataset),
-        synthetic=synthetic_in_dataset,
-        code=code_of_family("synthetic", "keys", "synthetic"),
+        family=inputs.family,
+        corpora=models.dataset_corpora,
+        labels=models.dataset_labels,
+        options=models.synthetic_options,
+        synthetic=models.synthetic_bias,
+        code=inputs.code_of_family("synthetic", "keys", "synthetic"),
     script:
         "../workflow/scripts/synthetic.py"
 
 
 rule train:
     input:
-        unpack(training_inputs),
+        unpack(models.training_files),
     output:
-        checkpoint=[layout.trained_model() / name for name in CHECKPOINT],
+        checkpoint=[layout.trained_model() / name for name in CHECKPOINT_FILES],
         training=layout.trained_model() / "training.json",
     log:
         layout.log("train", "{model}"),
@@ -48,12 +48,12 @@ rule train:
     params:
         lock=str(layout.lock_of_training()),
         kept=str(layout.kept_trained()),
-        task=task_of_model,
-        corpus=lambda wildcards: CORPORA[task_of_model(wildcards)],
-        labels=lambda wildcards: list(grid.models[wildcards.model].labels.values()),
-        train=lambda wildcards: grid.training_of(wildcards.model),
-        source=source_of_own_base,
-        code=lambda _: code_of("train"),
+        task=cells.task,
+        corpus=models.training_corpus,
+        labels=models.training_labels,
+        train=models.training,
+        source=models.base_source,
+        code=inputs.code_of("train"),
     script:
         "../workflow/scripts/train.py"
 
@@ -62,19 +62,19 @@ rule train:
 # Those of bases that training starts from are among them, because nodes that train may have no network.
 rule fetch:
     input:
-        unpack(fetched_files),
+        unpack(models.record_files),
     output:
         update(layout.record()),
     log:
         layout.log("fetch", "{sort}", "{name}"),
     wildcard_constraints:
-        sort="|".join(SOURCES),
+        sort="|".join(RECORDS),
         name="|".join([*grid.models, *grid.tokenizers]),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
-        source=source_of_record,
-        code=lambda _: code_of("fetch"),
+        source=models.record_source,
+        code=inputs.code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"

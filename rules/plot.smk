@@ -1,13 +1,12 @@
 rule plot:
     input:
-        measures=lambda wildcards: of_cells(layout.measures, *datasets_of_figures(wildcards.of)),
-        synthetic=lambda wildcards: synthetic_tables() if wildcards.of == GRID else [],
-        statistics=lambda wildcards: of_cells(layout.statistics, *datasets_of_figures(wildcards.of)),
-        variances=lambda wildcards: of_cells(layout.variances, *datasets_of_figures(wildcards.of)),
-        clusters=lambda wildcards: of_cells(layout.clusters, *datasets_of_figures(wildcards.of)),
-        ranks=lambda wildcards: ranks_of_grid() if wildcards.of == GRID else [],
-        # Single associations by template are in no figure of all datasets.
-        by_template=lambda wildcards: [] if wildcards.of == GRID else of_cells(layout.by_template, wildcards.of),
+        measures=pages.figure_files(layout.measures),
+        synthetic=pages.figure_effects,
+        statistics=pages.figure_files(layout.statistics),
+        variances=pages.figure_files(layout.variances),
+        clusters=pages.figure_files(layout.clusters),
+        ranks=pages.figure_ranks,
+        by_template=pages.figure_associations,
     output:
         # A folder, because which figures there are hangs on the dataset.
         report(
@@ -20,22 +19,22 @@ rule plot:
     log:
         layout.log("plot", "{of}"),
     wildcard_constraints:
-        of="|".join(FIGURES),
+        of="|".join(pages.figures),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
-        figures=lambda wildcards: FIGURES[wildcards.of],
-        datasets=lambda wildcards: datasets_of_each_figure(wildcards.of),
-        titles=lambda wildcards: {name: grid.datasets[name].title for name in datasets_of_figures(wildcards.of)},
-        models=lambda wildcards: facts_of_models(datasets_of_figures(wildcards.of)),
-        threshold=lambda wildcards: threshold_of(wildcards.of),
-        templates=lambda wildcards: texts_of_figures(wildcards.of),
+        figures=pages.figure_references,
+        datasets=pages.figure_datasets,
+        titles=pages.figure_titles,
+        models=pages.figure_models,
+        threshold=pages.figure_threshold,
+        templates=pages.figure_templates,
         level=grid.statistics.level,
-        controls=lambda wildcards: CONTROLS_OF_GRID if wildcards.of == GRID else NO_CONTROLS,
-        strengths=lambda wildcards: strengths_of_cells() if wildcards.of == GRID else {},
-        marks=lambda wildcards: marks_of_datasets(*datasets_of_figures(wildcards.of)),
-        sections=lambda wildcards: sections_of_datasets(*datasets_of_figures(wildcards.of)),
-        code=lambda wildcards: code_of_figures(wildcards.of),
+        controls=pages.figure_controls,
+        strengths=pages.figure_strengths,
+        marks=pages.figure_marks,
+        sections=pages.figure_sections,
+        code=pages.figure_code,
     script:
         "../workflow/scripts/plot.py"

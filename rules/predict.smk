@@ -3,7 +3,7 @@ shard = layout.shard()
 
 rule predict:
     input:
-        unpack(asked_of_cell),
+        unpack(cells.predict_files),
     output:
         predictions=shard.predictions,
         timing=shard.timing,
@@ -14,8 +14,8 @@ rule predict:
     threads: 1 if grid.inference.device == "cpu" else 4
     # What changes speed but not numbers lies in resources, whose change runs nothing again.
     resources:
-        **turns_of_job(),
-        gpu=gpus_of_model,
+        **models.mutexes(),
+        gpu=models.gpus,
         mem_mb=6000,
         token_budget=grid.inference.token_budget,
         device=grid.inference.device,
@@ -23,9 +23,9 @@ rule predict:
         seconds_without_progress=round(60 * grid.inference.time_limit),
     params:
         answers=str(layout.answers()),
-        cell=answered,
-        source=source_of_asked,
-        lists=lists_of_asked,
+        cell=cells.predict_params,
+        source=models.source,
+        lists=cells.instances_lists_digest,
         precision=grid.inference.precision,
         # What `auto` stands for depends on the device.
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,

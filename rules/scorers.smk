@@ -4,7 +4,7 @@ scorer = layout.scorer()
 
 rule scorer_texts:
     input:
-        predictions_of_writer,
+        cells.writer_predictions,
     output:
         layout.texts(),
     log:
@@ -15,7 +15,7 @@ rule scorer_texts:
     resources:
         mem_mb=2000,
     params:
-        code=lambda _: code_of("scorer_texts"),
+        code=inputs.code_of("scorer_texts"),
     script:
         "../workflow/scripts/scorer_texts.py"
 
@@ -32,7 +32,7 @@ use rule predict as predict_scorer with:
         scorer.log,
     params:
         answers=str(layout.answers_of_scorer()),
-        cell=answered,
-        source=source_of_asked,
+        cell=cells.predict_params,
+        source=models.source,
         precision=grid.inference.precision,
         device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,

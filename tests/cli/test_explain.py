@@ -20,7 +20,7 @@ from biasgrid.cli.app import app
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.probe.files.probe import load_probe
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions

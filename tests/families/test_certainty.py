@@ -17,7 +17,7 @@ from small_tables import predictions_of
 from biasgrid.families.statement.measure import observe
 from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistics
 from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.groups.tables import CURVE
 from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.files import validate_table

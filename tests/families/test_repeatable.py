@@ -42,7 +42,7 @@ if question.answer == "choice":
 else:
     said = {"starts": list(scores), "ends": list(scores[:, ::-1]), "answer": ["someone"] * len(scores)}
 types = {name: column.dtype.type for name, column in answer_schema(question.answer).columns.items() if name in said}
-predictions = instances.select("instance", "key").hstack(pl.DataFrame(said, schema_overrides=types))
+predictions = instances.select("instance").hstack(pl.DataFrame(said, schema_overrides=types))
 missing = [name for name in answer_schema(question.answer).columns if name not in predictions.columns]
 predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
 strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels)

@@ -23,6 +23,7 @@ from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.tables.keys import request_keys
 
 UNITS = {"religion": "swap_group", "sentiment": "case"}
 MODELS = {"religion": ["none-qa", "none-lm"], "sentiment": ["none-sentiment"]}
@@ -143,8 +144,8 @@ def test_statements_are_balanced_over_templates_and_values(pack: str) -> None:
     for units in sorted({30, len(every) // 3, 500, len(every) * 3 // 4}):
         some = statements_of(pack, Sample(units=units, seed=2))
         assert len(some) == units
-        assert smaller <= set(some["key"])
-        smaller = set(some["key"])
+        assert smaller <= set(request_keys(some))
+        smaller = set(request_keys(some))
         assert errors(every, some, "template") < 1
         counts = [
             Counter(
@@ -238,7 +239,7 @@ def test_units_are_asked_whole_and_as_without_a_sample(dataset: str, unit: str) 
     some = expanded(demo(dataset, {"units": 9, "seed": 4}), dataset)
     assert some[unit].n_unique() == 9
     assert some["instance"].to_list() == list(range(len(some)))
-    same = every.filter(pl.col("key").is_in(some["key"].implode()))
+    same = every.filter(request_keys(every).is_in(request_keys(some).implode()))
     left_out = ["instance", "swapped_case"] if unit == "case" else ["instance"]
     assert some.drop(left_out).equals(same.drop(left_out))
     assert len(every.filter(pl.col(unit).is_in(some[unit].implode()))) == len(some)

@@ -95,4 +95,4 @@ def test_the_commonest_answer_is_counted(said: list[str], share: float) -> None:
 
 def test_answers_without_text_have_no_commonest_one() -> None:
     assert list(same_text(predictions_of("text", asked(), response=[""] * 4, status=["empty"] * 4).lazy())) == []
-    assert list(same_text(predictions_of("choice", asked(), probabilities=[[1.0]] * 4).select("key").lazy())) == []
+    assert list(same_text(predictions_of("choice", asked(), probabilities=[[1.0]] * 4).select("instance").lazy())) == []

@@ -12,7 +12,7 @@ from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES, TASK_ANSWERS
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table, write_table
 from biasgrid.tables.measures import MEASURES

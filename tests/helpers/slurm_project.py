@@ -28,7 +28,9 @@ class SlurmProject(Project):
 
     def ask_for_gpus(self) -> None:
         """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this machine."""
-        self.replace("rules/common_models.smk", 'return 0 if grid.inference.device == "cpu" else ', "return ")
+        for rule in ("capabilities", "predict"):
+            of_model = "gpu=lambda wildcards: grid.models[wildcards.model].gpus"
+            self.replace(f"rules/{rule}.smk", "gpu=models.gpus", of_model)
 
     def jobs(self) -> dict[str, list[dict[str, str]]]:
         """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""

@@ -11,7 +11,7 @@ import golden
 import polars as pl
 import pytest
 from shards import Cell, asked
-from small_tables import polars_schema, with_keys
+from small_tables import counted, polars_schema
 
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.tables.instances import TEXTS, instances_schema
@@ -35,7 +35,7 @@ def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     words = [dict(zip(candidates, row.get("targets") or (), strict=False)) for row in rows]
     known = [{name: value for name, value in row.items() if name in schema} for row in each]
     filled = [dict.fromkeys(schema) | row | beside for row, beside in zip(known, words, strict=True)]
-    return with_keys(pl.DataFrame(filled, schema=schema))
+    return counted(pl.DataFrame(filled, schema=schema))
 
 
 def golden_cell(name: str, task: str, folder: Path) -> tuple[Cell, list[dict[str, Any]]]:

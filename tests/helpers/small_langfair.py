@@ -9,14 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from small_rewriting import LISTS
+from small_rewriting import LISTS, numbers_of
 from small_tables import predictions_of, whole
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 from biasgrid.config import parse_config
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import observe
 from biasgrid.families.rewriting.reading import read
 
@@ -83,7 +82,7 @@ def near_words(grid: Any, texts: Sequence[str]) -> dict[tuple[str, str | None], 
     instances = whole(expand(asking))
     said = [*texts, *[""] * (len(instances) - len(texts))]
     predictions = predictions_of("text", instances, response=said, status=["ok"] * len(said))
-    found = measure(observe(instances, predictions, question.options), question.options)
+    found = numbers_of(observe(instances, predictions, question.options), question.options)
     rows = found.filter(pl.col("measure").is_in(["stereotypical_association", "co_occurrence_bias"]))
     of_cell = rows.filter(pl.col("group").is_null() | pl.col("attribute").is_not_null())
     return {(row["measure"], row["attribute"]): row["value"] for row in of_cell.iter_rows(named=True)}

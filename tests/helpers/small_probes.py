@@ -12,8 +12,8 @@ import pytest
 from golden import FOLDER
 from small_tables import predictions_of, whole
 
-from biasgrid.families.probe.declared import measures_of_probe
 from biasgrid.families.probe.expand import expand
+from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measures import measure, observe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read

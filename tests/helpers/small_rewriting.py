@@ -14,7 +14,11 @@ from small_tables import predictions_of, whole
 
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.measures import derive, measure
 from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.stats.estimate import estimate
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums
 
 GOLDEN = FOLDER.parent / "langfair"
 needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/langfair")
@@ -65,3 +69,23 @@ def options_of_cell(**keys: Any) -> dict[str, Any]:
     settings = {"neutralise": False, "threshold": 0.5, "mode": None, "harms": {}, "lists": False, "embeddings": None}
     options = {"groups": str(LISTS / "gender.yaml"), "scorers": ["vader-negative"], "targets": [], "stop_words": None}
     return {**options, **settings, **keys}
+
+
+def numbers_of(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """The measures of a cell, without their uncertainty."""
+    parts = [
+        part if not isinstance(part, Sums) else part.keys.with_columns(value=pl.Series(part.values).fill_nan(None))
+        for part in measure(observations, options)
+        if not isinstance(part, Sums) or not part.is_input
+    ]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def estimates_of(
+    parts: Sequence[Sums | pl.DataFrame], options: Mapping[str, Any], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """The measures of a cell, with their uncertainty."""
+    sums = [part for part in parts if isinstance(part, Sums)]
+    plain = [part.with_columns(is_claim=pl.lit(value=True)) for part in parts if not isinstance(part, Sums)]
+    found = pl.concat([estimate(sums, settings), *plain], how="diagonal_relaxed")
+    return derive(found, sums, options, settings).estimates

@@ -12,7 +12,7 @@ from biasgrid.families.expansion import Expansion
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import FamilyKeys
 from biasgrid.tables.instances import instances_schema as schema_of_instances
-from biasgrid.tables.keys import Repetitions, digest_rows
+from biasgrid.tables.keys import Repetitions, digest_rows, request_keys
 from biasgrid.tables.schema import answer_schema
 
 
@@ -34,11 +34,17 @@ def write_instances(instances: pl.DataFrame, path: Path, keys: FamilyKeys, **pro
 def predictions_of(kind: str, instances: pl.DataFrame, **columns: Any) -> pl.DataFrame:
     """Predictions of an answer kind, of all given instances; columns that are not given are null."""
     schema = polars_schema(answer_schema(kind))
-    known: Mapping[str, Any] = {"instance": instances["instance"], "key": instances["key"], **columns}
+    known: Mapping[str, Any] = {"instance": instances["instance"], **columns}
     nothing = [None] * len(instances)
     return pl.DataFrame([pl.Series(name, known.get(name, nothing)).cast(dtype) for name, dtype in schema.items()])
 
 
+def counted(instances: pl.DataFrame) -> pl.DataFrame:
+    """Instances that say how many before them ask the same."""
+    return instances.with_columns(Repetitions().asked_before(digest_rows(instances)))
+
+
 def with_keys(instances: pl.DataFrame) -> pl.DataFrame:
-    """Instances with the keys that they should have."""
-    return instances.with_columns(Repetitions().keys(digest_rows(instances)))
+    """Instances with their keys beside them, as a model is given them."""
+    asked = counted(instances)
+    return asked.with_columns(request_keys(asked))

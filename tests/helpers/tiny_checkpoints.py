@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import torch
-from small_tables import whole
+from small_tables import whole, with_keys
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     AutoConfig,
@@ -94,7 +94,7 @@ def instances_for(
     subjects = Subjects({"[subj]": names}, [*SUBJECT_GROUPS, *SUBJECT_GROUPS][: len(names)])
     filler = "[aug] yes no  (CNN) --" if task == "question-answering" else ""
     lists = WordLists(TEMPLATES[task], [subjects], {"[act]": ATTRIBUTES}, filler, mask, {}, pronouns or {})
-    return whole(expand(lists))
+    return with_keys(whole(expand(lists)))
 
 
 def texts() -> list[str]:

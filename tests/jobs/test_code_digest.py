@@ -137,6 +137,21 @@ def test_what_a_refused_download_says_does_not_count(package: Path, digest: Call
     assert digest("inference.checkpoints.fetch") != before
 
 
+@pytest.mark.parametrize("folder", ["families", "families/rewriting"])
+def test_definitions_count_where_their_words_are_read(package: Path, digest: Callable[..., str], folder: str) -> None:
+    before, of_others = digest("families.rewriting.payload"), digest("families.underspecified.payload")
+    edit(package / folder / "measures.yaml", "title: ", "title: more ")
+    assert digest("families.rewriting.payload") != before
+    assert digest("families.underspecified.payload") == of_others
+
+
+def test_definitions_do_not_count_where_params_have_what_they_decide(package: Path, digest: Callable[..., str]) -> None:
+    before = digest("families.probe.measures"), digest("inference.models.predict")
+    for folder in ("families", "families/probe"):
+        edit(package / folder / "measures.yaml", "title: ", "title: more ")
+    assert (digest("families.probe.measures"), digest("inference.models.predict")) == before
+
+
 def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[..., str]) -> None:
     (package / "stage.py").write_text("def run():\n    return 1\n")
     before = digest("stage")

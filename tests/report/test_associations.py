@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from report_tables import report_of
 from small_measures import measures_of, table_of
 
-from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, ALL_MEASURES
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -34,8 +34,8 @@ RUN = ReportRun(
         ReportDataset(
             "faiths",
             "Faiths",
-            (ABOUT_QUESTIONS,),
-            ALL_MEASURES,
+            (DEFINITIONS.about,),
+            DEFINITIONS.of("measures"),
             {"qa": 40},
             family="underspecified",
             reference="biasgrid.families.underspecified",

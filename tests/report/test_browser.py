@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from report_tables import pages_of, report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"

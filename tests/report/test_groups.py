@@ -11,8 +11,8 @@ from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_sl
 from small_measures import measures_of
 
 from biasgrid.families.payload import example_payloads
-from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, SWAP_GROUP_MEASURES
-from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.families.underspecified.family import DEFINITIONS
+from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.published import read_published
@@ -32,11 +32,11 @@ RUN = ReportRun(
     ],
     datasets=[
         ReportDataset(
-            "feelings", "Feelings", (ABOUT_GROUPS,), measures_of_groups("classes", THRESHOLD, ()), {"cases": 40}
+            "feelings", "Feelings", (about_groups(),), measures_of_groups("classes", THRESHOLD, ()), {"cases": 40}
         )
     ],
 )
-FAITHS = ReportDataset("religion", "Faiths", (ABOUT_QUESTIONS,), SWAP_GROUP_MEASURES, {"lm-bert": 1000})
+FAITHS = ReportDataset("religion", "Faiths", (DEFINITIONS.about,), DEFINITIONS.of("measures"), {"lm-bert": 1000})
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
 

@@ -13,8 +13,8 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
 from small_measures import measures_of, table_of
 
-from biasgrid.families.underspecified.declared import ABOUT_QUESTIONS, ALL_MEASURES
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.families.underspecified.family import DEFINITIONS
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
 from biasgrid.report.figures.registry import GRID
@@ -39,8 +39,8 @@ RUN = ReportRun(
         ReportDataset(
             "religion",
             "Faiths",
-            (ABOUT_QUESTIONS,),
-            ALL_MEASURES,
+            (DEFINITIONS.about,),
+            DEFINITIONS.of("measures"),
             {"qa": 1200, "lm-bert": 1000},
             {"lm-bert": ["Zoroastrian"]},
         )

@@ -9,12 +9,12 @@ import pytest
 from browser import AXE, Shown, found_by_axe
 from playwright.sync_api import Browser
 from report_tables import report_of
-from small_rewriting import SAID, options_of_cell, said_of_groups
+from small_rewriting import SAID, numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import CellTables
-from biasgrid.families.rewriting.declared import FLAGS, REWRITING_MEASURES, WORD_MEASURES
-from biasgrid.families.rewriting.measure import evidence, measure, observe
+from biasgrid.families.rewriting.family import DEFINITIONS
+from biasgrid.families.rewriting.measures import evidence, observe
 from biasgrid.families.rewriting.payload import cell_payload
 from biasgrid.families.rewriting.payload import evidence as texts_of
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -32,7 +32,7 @@ RUN = ReportRun(
     models=[ReportModel("writer", "Chat", "Writer", "text-generation", "someone/writer", "abc123")],
     datasets=[
         ReportDataset(
-            "letters", "Letters", (), {**REWRITING_MEASURES, **WORD_MEASURES, **FLAGS}, {"prompts": 12},
+            "letters", "Letters", (), DEFINITIONS.of("measures", "targets", "flags"), {"prompts": 12},
             family="rewriting", reference="biasgrid.families.rewriting",
         )
     ],
@@ -49,7 +49,7 @@ def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -
     instances, said = said_of_groups(folder, answers=answers)
     options = options_of_cell(**keys)
     observations = observe(instances, said, options)
-    measures = measure(observations, options)
+    measures = numbers_of(observations, options)
     units = evidence(MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)).units
     return {
         "measures": table_of_cell(measures, MEASURES_TABLE, "writer", "letters"),

@@ -13,9 +13,7 @@ from biasgrid.tables.summary import answer_counts
 
 def written(path: Path, kind: str, **columns: list[object]) -> Path:
     count = len(next(iter(columns.values())))
-    rows = pl.DataFrame(
-        {"instance": range(count), "key": range(count)}, schema={"instance": pl.UInt32, "key": pl.UInt64}
-    )
+    rows = pl.DataFrame({"instance": range(count)}, schema={"instance": pl.UInt32})
     write_table(predictions_of(kind, rows, **columns), path, answer_schema(kind), {})
     return path
 

@@ -12,7 +12,7 @@ from report_tables import report_of
 from small_measures import measures_of, table_of
 
 from biasgrid.cli.commands.summary import flag_lines
-from biasgrid.families.underspecified.declared import ALL_MEASURES
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -108,7 +108,7 @@ def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> Non
 
 def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
     statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("acts", [0.01, 1.0])])
-    declared = {**ALL_MEASURES, **CONTROLS}
+    declared = {**DEFINITIONS.of("measures"), **CONTROLS}
     run = ReportRun(
         title="Faiths",
         config="c.yaml",

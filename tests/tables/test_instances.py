@@ -13,7 +13,7 @@ from biasgrid.families.underspecified import keys as underspecified
 from biasgrid.tables.files import TableError
 from biasgrid.tables.instances import instances_schema, read_instances, read_requests
 
-ASKED = ["instance", "key", "system", "text", "text_pair"]
+ASKED = ["instance", "asked_before", "system", "text", "text_pair"]
 
 
 @pytest.fixture

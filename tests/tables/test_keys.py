@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from biasgrid.tables import keys
-from biasgrid.tables.keys import Repetitions, digest_rows, repeated_digests
+from biasgrid.tables.keys import Repetitions, digest_rows, repeated_digests, request_keys
 
 SCHEMA = {
     **dict.fromkeys(("system", "text", "text_pair", "candidate1", "candidate2"), pl.Categorical),
@@ -32,7 +32,11 @@ def cluster_of(rows: list[dict[str, Any]], texts: Any = pl.Categorical) -> pl.Da
 
 
 def keys_of(rows: list[dict[str, Any]]) -> list[int]:
-    return Repetitions().keys(digest_rows(cluster_of(rows))).to_list()
+    return keys_with(Repetitions(), cluster_of(rows)).to_list()
+
+
+def keys_with(repetitions: Repetitions, rows: pl.DataFrame) -> pl.Series:
+    return request_keys(rows.with_columns(repetitions.asked_before(digest_rows(rows))))
 
 
 def test_the_key_of_a_row_is_known() -> None:
@@ -62,7 +66,7 @@ def test_keys_depend_on_no_other_row_and_no_order(rows: list[dict[str, Any]], ra
 @given(ROWS, st.integers(1, 5))
 def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int) -> None:
     repetitions = Repetitions()
-    parts = [repetitions.keys(digest_rows(cluster_of(rows[at : at + size]))) for at in range(0, len(rows), size)]
+    parts = [keys_with(repetitions, cluster_of(rows[at : at + size])) for at in range(0, len(rows), size)]
     assert pl.concat(parts).to_list() == keys_of(rows)
 
 
@@ -73,11 +77,12 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     rows: list[dict[str, Any]], size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", at_once)
-    digests = digest_rows(cluster_of(rows))
-    parts = [digests[at : at + size] for at in range(0, len(rows), size)]
-    again = repeated_digests(lambda: parts, len(rows))
+    asked = cluster_of(rows)
+    digests = digest_rows(asked)
+    again = repeated_digests(lambda: (digests[at : at + size] for at in range(0, len(rows), size)), len(rows))
     repetitions = Repetitions(again)
-    assert pl.concat(repetitions.keys(part) for part in parts).to_list() == keys_of(rows)
+    parts = [keys_with(repetitions, asked.slice(at, size)) for at in range(0, len(rows), size)]
+    assert pl.concat(parts).to_list() == keys_of(rows)
     assert len(repetitions.met) == sum(np.count_nonzero(digests == digest) for digest in again)
 
 

@@ -91,7 +91,7 @@ def test_texts_are_those_of_one_shard_in_other_batches(results: Path, tmp_path: 
     generation = read_provenance(results / "measures/written/small.parquet")["predictions"]["generation"]
     said = whole.predict(answer="text", generation=generation, token_budget=300)
     assert len(said) == len(in_shards) == 40
-    for name in ("key", "response", "status", "tokens_in", "tokens_out"):
+    for name in ("response", "status", "tokens_in", "tokens_out"):
         assert said[name].cast(in_shards[name].dtype).equals(in_shards[name]), name
 
 

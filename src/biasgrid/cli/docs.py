@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from biasgrid.base.references import load, stage
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.groups.declared import measures_of_groups
+from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.tables import answers, instances

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import isgeneratorfunction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,13 @@ import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.base.references import load, stage
-from biasgrid.tables.completeness import check_rows, read_whole_cell, withhold_invalid
+from biasgrid.stats.recomputed import recompute_measures, with_keys
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums, sums_table, values_table
+from biasgrid.tables.completeness import check_rows, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
-from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.sums import SUMS
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class MeasuredCell:
         instances: the family's instances with all columns, in no memory before some of their rows are asked for.
         predictions: those of all shards, likewise.
         observations: from the family's `observe`.
-        measures: from the family's `measure`.
+        measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
         options: what decides the measures, see `Question`.
     """
 
@@ -41,16 +45,14 @@ class CellResults(NamedTuple):
     """What a family makes of a cell.
 
     Attributes:
-        measures: schema `MEASURES`.
+        sums: schema `SUMS`.
         evidence: schema `EVIDENCE`.
         parts: schema `EVIDENCE_PARTS`; no rows where the family takes no number apart.
-        observations: what the measures are made of, in the family's own columns.
     """
 
-    measures: pl.DataFrame
+    sums: pl.DataFrame
     evidence: pl.DataFrame
     parts: pl.DataFrame
-    observations: pl.DataFrame
 
 
 def measure_cell(
@@ -59,10 +61,11 @@ def measure_cell(
     prediction_paths: Sequence[Path],
     answer: str,
     options: Mapping[str, Any],
-    declared: MetricDefinitions,
+    names: Collection[str],
     model: str,
     dataset: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
+    settings: StatisticsSettings = StatisticsSettings(),
 ) -> CellResults:
     """Measures a cell from its files.
 
@@ -72,33 +75,32 @@ def measure_cell(
         prediction_paths: the predictions of all shards, in any order.
         answer: the kind of the answers.
         options: what decides the measures, see `Question`.
-        declared: what the family declares of the dataset's measures.
+        names: the measures that the family declares.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
         scorer_predictions: what other models said of its texts, from `read_scorers`.
+        settings: clusters and units, of families whose measures are computed again without each cluster.
 
     Raises:
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
         UserError: the family measured what it does not declare, or made a table of other columns or types.
     """
-    stages = load(stage(family, "measure"))
+    stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
-    measures = stages.measure(observations, options)
+    measured = parts_of(stages.measure, observations, options, settings)
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
-    cell = MeasuredCell(*tables, observations, measures, options)
+    cell = MeasuredCell(*tables, observations, with_keys(values_table(measured)), options)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
     checks = [check_rows(look(cell))] if look else []
-    measures = pl.concat([measures, *checks], how="diagonal_relaxed")
-    check_declared(measures, declared.names, family)
+    check_declared(pl.concat([cell.measures, *checks], how="diagonal_relaxed"), names, family)
     try:
         return CellResults(
-            withhold_invalid(table_of_cell(measures, MEASURES, model, dataset), declared),
+            table_of_cell(sums_table([*measured, *checks]), SUMS, model, dataset),
             table_of_cell(evidence.units, EVIDENCE, model, dataset),
             table_of_cell(pl.DataFrame() if evidence.parts is None else evidence.parts, EVIDENCE_PARTS, model, dataset),
-            observations,
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
@@ -106,6 +108,22 @@ def measure_cell(
             f"the family {family} made a table that does not fit its schema ({reason}); expected the columns of "
             "measures and evidence in docs/outputs.md"
         ) from error
+
+
+def parts_of(
+    measure: Callable[..., Any], observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> list[Sums | pl.DataFrame]:
+    """Returns what a family measures: its sums or, of one that returns a table, the table computed again.
+
+    Args:
+        measure: the family's own.
+        observations: from its `observe`.
+        options: what decides the measures.
+        settings: clusters and units.
+    """
+    if isgeneratorfunction(measure):
+        return list(measure(observations, options))
+    return list(recompute_measures(measure, observations, options, settings))
 
 
 def observe_cell(
@@ -123,7 +141,7 @@ def observe_cell(
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
     """
-    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
+    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
     read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
     tables = read_whole_cell(instances_path, prediction_paths, keys, answer, name, read, said)
     observations: pl.DataFrame = stages.observe(*tables, options, *([scorer_predictions] if scorer_predictions else []))

@@ -9,7 +9,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.tables.instances import FamilyKeys, instances_schema
+from biasgrid.tables.instances import ASKED_BEFORE, FamilyKeys, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 TEXTS_OF_ALL = ("system", "text_pair")
@@ -31,7 +31,7 @@ class Expansion:
 
 
 def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None) -> Expansion:
-    """Makes instances of rows that fit into memory: numbers them and gives each its key.
+    """Makes instances of rows that fit into memory: numbers them, and counts which ask what others asked before.
 
     Args:
         rows: what is asked, some of the columns `system`, `text`, `text_pair`, `candidate1`, ... and `position1`, ...,
@@ -42,7 +42,7 @@ def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] |
     schema = instances_schema(keys, rows.schema)
     numbered = rows.with_columns(instance=pl.int_range(pl.len(), dtype=pl.UInt32))
     missing = [pl.lit(None).alias(name) for name in TEXTS_OF_ALL if name not in rows.columns]
-    types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}
+    types = {name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE}
     table = numbered.with_columns(missing).cast(types)
-    keyed = table.with_columns(Repetitions().keys(digest_rows(table)))
-    return Expansion(schema, [keyed.select(list(schema.columns))], facts or {})
+    counted = table.with_columns(Repetitions().asked_before(digest_rows(table)))
+    return Expansion(schema, [counted.select(list(schema.columns))], facts or {})

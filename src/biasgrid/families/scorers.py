@@ -56,6 +56,6 @@ def read_scorers(said: ScorerFiles, texts: Path, prediction_paths: Sequence[Path
         cell_provenance(texts, [Path(file)])
     asked = read_instances(texts, {}, ["instance", "text"]).with_columns(pl.col("text").cast(pl.String))
     return {
-        model: asked.join(read_table(file, answer_schema(kind)), on="instance", validate="1:1").drop("instance", "key")
+        model: asked.join(read_table(file, answer_schema(kind)), on="instance", validate="1:1").drop("instance")
         for model, (kind, file) in said.items()
     }

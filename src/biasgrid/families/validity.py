@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.flags import LEAST_PROBABILITY
 from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.completeness import Check
 
@@ -16,6 +15,8 @@ SCORE_COLUMNS = ("probabilities", "starts", "ends")
 """Columns of predictions that hold what was read of candidates or classes."""
 UNPARSED_SCORES = ("logits", "echo", "top")
 """How scores of generative models are read, where they are not parsed from a response."""
+LEAST_PROBABILITY = 0.001
+"""Where the candidates together have less, a masked language model says nothing of them."""
 LONGEST_ANSWER_SHOWN = 60
 """How many characters of an answer are shown."""
 ROWS_CHECKED_AT_ONCE = 2**17

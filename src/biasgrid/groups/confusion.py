@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, ratio
 from biasgrid.groups.records import ClassOutputs, Pools, probability_column
 
 Average = Literal["binary", "macro", "micro", "weighted"]
@@ -37,36 +36,52 @@ def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
     return np.nan_to_num(ratio(2 * hits, predicted + gold))
 
 
-def average_rate(rate: Rate, average: Average, gold: IntArray, predicted: IntArray, pools: Pools) -> FloatArray:
-    """Computes precision, recall or F1 of every pool.
+def rate_columns(labels: FloatArray) -> FloatArray:
+    """Returns what each record adds to the confusion counts: hits, predictions and right ones of each class.
 
     Args:
-        rate: `precision`, `recall` or `f1`.
-        average: "binary" is the rate of class 1; "macro" the mean over the labels present in the pool, "weighted"
-            the same weighted by how often they are gold; "micro" the rate of the counts summed over classes.
-        gold: shape (records,), the right classes.
-        predicted: shape (records,), the predicted classes.
-        pools: the pools of the records.
+        labels: shape (records, 2), the right and the predicted class.
 
     Returns:
-        Shape (pools,), NaN where a pool is empty.
+        Shape (records, 3 * classes).
     """
-    classes = 1 + max(POSITIVE_CLASS, gold.max(initial=0), predicted.max(initial=0))
+    gold, predicted = labels.astype(np.int64).T
+    classes = np.arange(1 + max(POSITIVE_CLASS, gold.max(initial=0), predicted.max(initial=0)))
+    is_gold, is_chosen = (each[:, None] == classes for each in (gold, predicted))
+    return np.concatenate([is_gold & is_chosen, is_chosen, is_gold], axis=1).astype(np.float64)
 
-    def per_class(labels: IntArray, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> FloatArray:
-        cell = pools.of_record[chosen] * classes + labels[chosen]
-        counts = np.bincount(cell, minlength=pools.count * classes)
-        return counts.reshape(pools.count, classes).astype(np.float64)
 
-    counts = per_class(gold, gold == predicted), per_class(predicted), per_class(gold)
+def rate_of_counts(counts: FloatArray, rate: Rate, average: Average) -> FloatArray:
+    """Computes precision, recall or F1 of confusion counts.
+
+    Args:
+        counts: shape (..., 3 * classes), sums of `rate_columns`.
+        rate: `precision`, `recall` or `f1`.
+        average: "binary" is the rate of class 1; "macro" the mean over the labels present, "weighted" the same weighted
+            by how often they are gold; "micro" the rate of the counts summed over classes.
+
+    Returns:
+        Shape (...), NaN of nothing.
+    """
+    hits, predicted, gold = np.moveaxis(counts.reshape(*counts.shape[:-1], 3, -1), -2, 0)
     if average == "binary":
-        value = rate(*(count[:, POSITIVE_CLASS] for count in counts))
+        value = rate(*(count[..., POSITIVE_CLASS] for count in (hits, predicted, gold)))
     elif average == "micro":
-        value = rate(*(count.sum(axis=1) for count in counts))
+        value = rate(*(count.sum(axis=-1) for count in (hits, predicted, gold)))
     else:
-        weights = counts[2] if average == "weighted" else (counts[1] + counts[2] > 0).astype(np.float64)
-        value = ratio((rate(*counts) * weights).sum(axis=1), weights.sum(axis=1))
-    return np.where(pools.sizes > 0, value, np.nan)
+        weights = gold if average == "weighted" else (predicted + gold > 0).astype(np.float64)
+        value = ratio((rate(hits, predicted, gold) * weights).sum(axis=-1), weights.sum(axis=-1))
+    return np.where(gold.sum(axis=-1) > 0, value, np.nan)
+
+
+def average_rate(rate: Rate, average: Average, labels: FloatArray, pools: Pools) -> FloatArray:
+    """Computes precision, recall or F1 of every pool, shape (pools,), NaN where it is empty; see `rate_of_counts`."""
+    columns = rate_columns(labels).T
+    counts = [np.bincount(pools.of_record, column, minlength=pools.count) for column in columns]
+    return rate_of_counts(np.stack(counts, axis=-1), rate, average)
+
+
+RATES: dict[str, Rate] = {"f1": f1, "precision": precision, "recall": recall}
 
 
 def false_negatives(outputs: ClassOutputs, index: int) -> FloatArray:

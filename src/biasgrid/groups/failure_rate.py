@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -12,9 +9,6 @@ from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import EACH_CASE, Records
 from biasgrid.groups.scores import score_records
-from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import options_text
 
 DIFFERENCE_DECIMALS = 12
 DIFFERENCES = {
@@ -24,8 +18,6 @@ DIFFERENCES = {
     "mean": pl.Float64,
     "largest": pl.Float64,
 }
-FAILURE_COLUMNS = ("measure", "options", "bias_type", "template", "value", "n", "left_out")
-RATES = {name: empty_table(MEASURES).schema[name] for name in FAILURE_COLUMNS}
 
 
 def case_differences(records: Records) -> pl.DataFrame:
@@ -55,40 +47,3 @@ def case_differences(records: Records) -> pl.DataFrame:
         "largest": largest.round(DIFFERENCE_DECIMALS),
     }
     return pl.DataFrame(columns, schema_overrides=DIFFERENCES)
-
-
-def failure_rates(differences: pl.DataFrame, thresholds: Sequence[float]) -> pl.DataFrame:
-    """Computes the share of cases that fail, at one threshold or as a curve over several.
-
-    A case fails where its difference is larger than the threshold, not where it is equal.
-
-    Args:
-        differences: from `case_differences`.
-        thresholds: in the unit of the score, in [0, 1].
-
-    Returns:
-        The columns `RATES`: for every bias type, difference ("mean" is the published one, or "largest") and threshold a
-        row of `failure_rate` per template, and one with null as `template` for all of them. `n` counts the cases that
-        have a difference, `left_out` those that have none; `value` is null where n is 0.
-    """
-    return pl.DataFrame(list(rates(differences, np.asarray(thresholds, dtype=np.float64))), schema=RATES)
-
-
-def rates(differences: pl.DataFrame, thresholds: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:
-    """Yields the rows of `failure_rates`."""
-    whole = differences.with_columns(template=pl.lit(None, pl.Int64))
-    parts = pl.concat([whole, differences]).group_by("bias_type", "template", maintain_order=True)
-    for (bias_type, template), cases in parts:
-        for difference in ("mean", "largest"):
-            found = np.sort(cases[difference].drop_nans().to_numpy())
-            failing = len(found) - np.searchsorted(found, thresholds, side="right")
-            for threshold, count in zip(thresholds, failing, strict=True):
-                yield {
-                    "measure": "failure_rate",
-                    "options": options_text(difference=difference, threshold=float(threshold)),
-                    "bias_type": bias_type,
-                    "template": template,
-                    "value": count / len(found) if len(found) else None,
-                    "n": len(found),
-                    "left_out": len(cases) - len(found),
-                }

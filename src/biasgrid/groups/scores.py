@@ -17,14 +17,12 @@ from biasgrid.base.arrays import BoolArray, FloatArray, ratio
 from biasgrid.base.faults import UserError
 from biasgrid.groups.confusion import (
     AVERAGES,
+    RATES,
     Rate,
     average_rate,
-    f1,
     false_negatives,
     false_positives,
     is_predicted,
-    precision,
-    recall,
     wrongly_omitted,
     wrongly_predicted,
 )
@@ -192,8 +190,7 @@ def labels(outputs: ClassOutputs, average: str) -> FloatArray:
 
 def rate_of_pools(rate: Rate, values: FloatArray, average: Any, pools: Pools) -> FloatArray:
     """Reduces what `labels` returns."""
-    gold, predicted = values.astype(np.int64).T
-    return average_rate(rate, average, gold, predicted, pools)
+    return average_rate(rate, average, values, pools)
 
 
 def class_probability(outputs: ClassOutputs, index: int | None) -> FloatArray:
@@ -242,10 +239,7 @@ SQUAD = "Rajpurkar et al. (EMNLP 2016)"
 
 SCORES: dict[str, Score] = {
     "accuracy": Score(OF_CLASSES, "the share of records whose most probable class is right", hits, mean),
-    **{
-        name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE)
-        for name, rate in (("f1", f1), ("precision", precision), ("recall", recall))
-    },
+    **{name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE) for name, rate in RATES.items()},
     **{
         # As means of what counts in a record, they have as `n` what they are a rate of.
         name: Score(OF_CLASSES, LANGFAIR_SOURCE, counted, mean, POSITIVE_PARAMETER)

@@ -51,7 +51,7 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
         is known), without groups that have no score.
     """
     options, keys = score_options(measures), ["bias_type", "group"]
-    scores = select_rows(measures, "score", keys, options, certain=True)
+    scores = select_rows(measures, "score", keys, options)
     scores = scores.select("model", *keys, "value", "low", "high", "clusters")
     for quartile in ("lower", "upper"):
         rows = select_rows(measures, f"score_{quartile}", keys, options).rename({"value": quartile})

@@ -39,6 +39,8 @@ WITHOUT_NUMBERS = {
 }
 """Modules that check and describe what users write, choose where and by whom work is done, or only fetch and write."""
 OF_PAGES = (".html", ".js", ".css")
+READ_DEFINITIONS = {"read_definitions", "CONTROLS"}
+"""What of `tables.metric` has the words of `measures.yaml`, for modules that decide outputs by them."""
 PARSED = Path(cache_from_source(__file__)).with_suffix(".json")
 """The file of what was parsed before, beside this module's own compiled code and for this version of Python alone."""
 OWN_CODE = Path(__file__).read_bytes()
@@ -93,7 +95,8 @@ class Code(NamedTuple):
 
     Attributes:
         imports: the modules of the package that it imports, by `from biasgrid.x import y`.
-        shape: a digest of its syntax tree, and the files of a page that stand in the folder of a package.
+        shape: a digest of its syntax tree, the files of a page that stand in the folder of a package, and the metric
+            definitions that it reads: those of its folder, and those that all share.
     """
 
     imports: list[str]
@@ -107,6 +110,9 @@ def read_code(file: Path) -> Code:
     imports = [*own, *(f"{name}.{part}" for name, parts in own.items() for part in parts if is_module(name, part))]
     beside = sorted(file.parent.rglob("*")) if file.name == "__init__.py" else []
     texts = [path.read_text("utf-8") for path in beside if path.suffix in OF_PAGES]
+    if not READ_DEFINITIONS.isdisjoint(own.get("tables.metric", [])):
+        definitions = [folder / "measures.yaml" for folder in (file.parent, PACKAGE_FOLDER / "families")]
+        texts += [path.read_text("utf-8") for path in definitions if path.exists()]
     return Code(imports, "".join([shape, *texts]))
 
 

@@ -10,10 +10,10 @@ import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.ordering import values_in_order
+from biasgrid.tables.controls import ASSOCIATIONS, count_significant
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
+from biasgrid.tables.measures import MEASURES, SIGNIFICANT
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
-from biasgrid.tables.statistics import SIGNIFICANT, STATISTICS
-from biasgrid.tables.uncertainty import ASSOCIATIONS, count_significant, reported_rows
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
@@ -43,19 +43,19 @@ class Finding(NamedTuple):
         return f"{self.model} {'; '.join(self.parts)}."
 
 
-def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
+def findings(summary: pl.DataFrame, measures: pl.DataFrame) -> list[Finding]:
     """Returns what was found of each model, by the rules in docs/statistics.md.
 
     Args:
         summary: schema `SUMMARY`.
-        statistics: schema `STATISTICS`, of the same cells.
+        measures: schema `MEASURES`, of the same cells.
 
     Returns:
         A finding per model, in the order of the summary.
     """
     found_of_models = []
     for model in values_in_order(summary, "model"):
-        lines, known = summary.filter(model=model), statistics.filter(model=model)
+        lines, known = summary.filter(model=model), measures.filter(model=model)
         withheld = withheld_cells(lines)
         controls = control_pairs(lines)
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
@@ -80,15 +80,15 @@ def findings(summary: pl.DataFrame, statistics: pl.DataFrame) -> list[Finding]:
 
 
 def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
-    """Reads of tables of statistics what is tested one by one, which is all that `findings` needs of them.
+    """Reads of tables of measures what is tested one by one, which is all that `findings` needs of them.
 
     Raises:
         TableError: one cannot be read as Parquet, or is of another cell.
     """
     if not paths:
-        return empty_table(STATISTICS)
+        return empty_table(MEASURES)
     for path in paths:
-        read_facts(path, STATISTICS.name)
+        read_facts(path, MEASURES.name)
     pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS]
     try:
         return (
@@ -97,7 +97,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
             .collect()
         )
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable_table(paths[0].parents[1], "statistics", error) from None
+        raise unreadable_table(paths[0].parents[1], "measures", error) from None
 
 
 def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
@@ -136,21 +136,21 @@ def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
     yield from significant_findings(counts, [{} for _ in TESTED_TYPES])
 
 
-def strongest_significant(statistics: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
+def strongest_significant(measures: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
     """Returns the significant result whose interval stays farthest from 0, nothing where there is none.
 
     Args:
-        statistics: those of a model whose numbers are not withheld.
+        measures: those of a model whose numbers are not withheld.
         of_groups: whether it is a difference of two groups, not an association.
 
     Returns:
-        Its row of `STATISTICS` with `least`, the end of its interval that is nearer to 0: of the interval for what was
+        Its row of `MEASURES` with `least`, the end of its interval that is nearer to 0: of the interval for what was
         picked, where there is one. Of associations those above 0 count alone, because each negative one repeats the
         positive ones of the subject's partners; of two groups the one with the higher score is `group`.
     """
     keys = ASSOCIATIONS[of_groups]
     ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
-    rows = reported_rows(statistics).filter(
+    rows = measures.filter(
         pl.col("template").is_null(), pl.col("q") <= SIGNIFICANT, *(pl.col(key).is_not_null() for key in keys)
     )
     least = pl.when(pl.col("value") > 0).then(ends[0]).otherwise(-ends[1])

@@ -18,7 +18,6 @@ from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
-from biasgrid.tables.uncertainty import of_wholes, with_uncertainty
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""
@@ -76,13 +75,12 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
 
 def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
     """Returns what is known of each cell, by model and dataset, in the order of the summary."""
-    named = {name: getattr(tables, name) for name in ("measures", "statistics", "examples", "parts")}
+    named = {name: getattr(tables, name) for name in ("measures", "examples", "parts")}
     parts = {name: table.partition_by("model", "dataset", as_dict=True) for name, table in named.items()}
     cells = {}
     for cell in tables.summary.select("model", "dataset").unique(maintain_order=True).rows():
         found = {name: parts[name].get(cell, table.clear()) for name, table in named.items()}
-        measures = with_uncertainty(found["measures"], found["statistics"])
-        cells[cell] = CellTables(measures, found["examples"], found["parts"])
+        cells[cell] = CellTables(found["measures"], found["examples"], found["parts"])
     return cells
 
 
@@ -106,7 +104,7 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
 def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
     """Returns what was found of each model: a label, and the parts of a sentence with whether they may hold texts."""
     labels = {model.name: f"{model.label} ({model.kind})" for model in run.models}
-    found = findings(tables.summary, tables.statistics)
+    found = findings(tables.summary, tables.measures)
     return [
         {
             "label": labels.get(each.model, each.model),

@@ -129,7 +129,6 @@ class ReportTables:
         measures: schema `MEASURES`.
         summary: schema `SUMMARY`.
         examples: schema `EVIDENCE`.
-        statistics: schema `STATISTICS`.
         parts: schema `EVIDENCE_PARTS`.
         comparisons: schema `COMPARISONS`.
         ranks: schema `RANKS`.
@@ -140,7 +139,6 @@ class ReportTables:
     measures: pl.DataFrame
     summary: pl.DataFrame
     examples: pl.DataFrame
-    statistics: pl.DataFrame
     parts: pl.DataFrame
     comparisons: pl.DataFrame
     ranks: pl.DataFrame

@@ -83,4 +83,4 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
     observed = stages.observe(instances, responses, question.options)
     asked = instances.select("instance", *request_columns(instances.columns))
-    return Preview(asked.head(count), responses.drop("key").head(count), observed.head(count))
+    return Preview(asked.head(count), responses.head(count), observed.head(count))

@@ -31,7 +31,7 @@ GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
 """What factors are called where it is said what a number generalises over, where that is not their own name."""
-UNIT_NAMES = {"templates": "cluster", "items": "item", "prompts": "prompt"}
+UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
 
 
 def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -70,10 +70,9 @@ class OverFactor(NamedTuple):
 
 def over_first_factor(sums: Sums) -> OverFactor:
     """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`."""
-    along = sums.along[sums.factor]
-    without = leave_one_out(along.sums, sums.totals, sums.finish)
+    without = sums.without
     variance, _ = jackknife(without)
-    units = along.present.sum(axis=1)
+    units = sums.along[sums.factor].present.sum(axis=1)
     if sums.interval == "moderated t":
         return OverFactor(without, *_moderated(variance, units))
     return OverFactor(without, VarianceSource(variance, (units - 1).astype(np.float64)), units, NO_PRIOR)
@@ -147,9 +146,11 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     of_names = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in names))
     of_all = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in sums.along))
     if names:
-        yield with_intervals(whole, sums, lists, list_method(lists, names), settings).with_columns(
-            generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False)
-        ).drop_nulls("low")
+        yield (
+            with_intervals(whole, sums, lists, list_method(lists, names), settings)
+            .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
+            .drop_nulls("low")
+        )
         combined = with_intervals(whole, sums, [first.source, *further.values()], "combined", settings)
         kept = combined if claims_all else combined.drop_nulls("low")
         yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all))
@@ -164,10 +165,11 @@ def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:
 
 def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns estimates over the first factor."""
-    if sums.interval == "none":
+    if sums.interval == "none" or whole.is_empty():
         ends = pl.lit(None, pl.Float64)
         return whole.with_columns(low=ends, high=ends, method=pl.lit(None, pl.String))
-    if sums.interval == "effective Wilson":
+    is_share = sums.interval == "unit" and settings.units.get(str(whole["measure"][0])) == "share"
+    if sums.interval == "effective Wilson" or is_share:
         cases = whole["cases"].fill_null(whole["n"].cast(pl.Float64)) if "cases" in whole.columns else whole["n"]
         low, high, _ = wilson_interval(
             sums.values, cases.cast(pl.Float64).to_numpy(), first.source.variance, first.units, settings.alpha
@@ -176,10 +178,8 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
     if sums.interval == "largest":
         low, high = interval_of_largest(sums, settings.alpha)
         return with_columns_of(whole, low, high, [first.source], "jackknife t of the largest")
-    if sums.interval == "moderated t":
-        method = "moderated t" if first.prior.df > 0 else "t"
-    else:
-        method = "jackknife t"
+    moderated = "moderated t" if first.prior.df > 0 else "t"
+    method = moderated if sums.interval == "moderated t" else "jackknife t"
     return with_intervals(whole, sums, [first.source], method, settings)
 
 
@@ -238,7 +238,10 @@ def with_columns_of(
 def interval_of_largest(sums: Sums, alpha: float) -> tuple[FloatArray, FloatArray]:
     """Returns both ends of the interval of the largest of several numbers, some of which may count without sign."""
     along = sums.along[sums.factor]
-    found = [ends_of_candidate(along.sums, sums.totals, each, alpha / len(sums.finish.candidates)) for each in sums.finish.candidates]
+    found = [
+        ends_of_candidate(along.sums, sums.totals, each, alpha / len(sums.finish.candidates))
+        for each in sums.finish.candidates
+    ]
     lows, highs = (np.stack([each[side] for each in found]) for side in (0, 1))
     return lows.max(axis=0), highs.max(axis=0)
 
@@ -269,5 +272,3 @@ def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
         .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
     )  # fmt: skip
     return {"reason": pl.when(pl.col("low").is_null()).then(text)}
-
-

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.stats.estimate import jackknife_of_means
+from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.sums import leave_one_out, mean
 
 Statistic = Literal["mu", "eta"]
 MOST_SPLITS = 200
@@ -132,7 +133,8 @@ def strength_of(sums: FloatArray, counts: FloatArray) -> float:
         sums: shape (subjects, attributes, clusters), of C.
         counts: how many there are; associations of a single cluster do not count.
     """
-    variance, _ = jackknife_of_means(sums, counts)
+    columns = np.stack([sums, counts], axis=-1)
+    variance, _ = jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = (sums.sum(axis=-1) / counts.sum(axis=-1)) ** 2 - variance
     known = squares[~np.isnan(squares)]

@@ -11,7 +11,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.tables.measures import MEASURE_KEYS
 
 UNCERTAINTY_COLUMNS = ("low", "high", "selected_low", "selected_high", "p", "q", "null_mean", "clusters")
-"""The uncertainty of a measure, in measures from `tables.uncertainty.with_uncertainty`."""
+"""The uncertainty of a measure, of measures."""
 
 
 def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
@@ -34,26 +34,25 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
 
 
 def select_rows(
-    measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "", *, certain: bool = False
+    measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = ""
 ) -> pl.DataFrame:
     """Picks the rows of a measure that are about exactly these keys.
 
     Args:
-        measures: schema `MEASURES`, or from `with_uncertainty`.
+        measures: schema `MEASURES`.
         measure: the measure's name.
         keys: which of the key columns (`MEASURE_KEYS`) tell the rows apart; the others are null there.
         options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
-        certain: whether to return the uncertainty as well.
 
     Returns:
-        The columns `dataset`, `model`, the keys, `value` and `n`, and `UNCERTAINTY_COLUMNS` where `certain`, null where
-        nothing is known; no rows where there is no such measure.
+        The columns `dataset`, `model`, the keys, `value`, `n` and `UNCERTAINTY_COLUMNS`, null where nothing is
+        known; no rows where there is no such measure.
     """
     presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
     wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]
     missing = [pl.lit(None, pl.Float64).alias(name) for name in UNCERTAINTY_COLUMNS if name not in measures.columns]
     rows = measures.filter(*wanted).with_columns(missing)
-    return rows.select("dataset", "model", *keys, "value", "n", *(UNCERTAINTY_COLUMNS if certain else ()))
+    return rows.select("dataset", "model", *keys, "value", "n", *UNCERTAINTY_COLUMNS)
 
 
 def values_in_order(frame: pl.DataFrame, column: str) -> list[str]:

@@ -20,8 +20,8 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
 
-IntervalMethod = Literal["t", "moderated t", "effective Wilson", "largest", "none"]
-"""How the interval over the first factor is made; see `estimate.estimate`."""
+IntervalMethod = Literal["unit", "t", "moderated t", "effective Wilson", "largest", "none"]
+"""How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
 Tested = Literal["", "p", "q"]
 """Whether a number is tested against 0, and whether together with the others of its kind."""
 TEMPLATES = "templates"
@@ -60,6 +60,7 @@ class Finish(NamedTuple):
     candidates: Sequence[Candidate] = ()
 
     def __call__(self, sums: FloatArray) -> FloatArray:
+        """Makes them."""
         return self.function(sums)
 
 
@@ -87,7 +88,9 @@ def total(sums: FloatArray) -> FloatArray:
 
 
 MEAN, DIFFERENCE, TOTAL = Finish("mean", mean), Finish("difference", difference), Finish("total", total)
-FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL)}
+RECOMPUTED = Finish("recomputed", total)
+"""Of numbers that were computed again: the columns are what they are without a unit, and 1 where they have it."""
+FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
 
 
 class Along(NamedTuple):
@@ -104,7 +107,7 @@ class Along(NamedTuple):
     @property
     def present(self) -> BoolArray:
         """Which units a number has anything of, shape (numbers, units)."""
-        return np.asarray((self.sums != 0).any(axis=-1))
+        return np.asarray((np.nan_to_num(self.sums, nan=1) != 0).any(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class Sums:
     keys: pl.DataFrame
     along: Mapping[str, Along]
     finish: Finish = MEAN
-    interval: IntervalMethod = "t"
+    interval: IntervalMethod = "unit"
     test: Tested = ""
     claims_all: bool = False
     compared: bool = True
@@ -145,7 +148,17 @@ class Sums:
     @property
     def values(self) -> FloatArray:
         """The numbers, shape (numbers,), NaN where there are none."""
+        if self.finish.name == RECOMPUTED.name:
+            return self.keys["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return self.finish(self.totals)
+
+    @property
+    def without(self) -> FloatArray:
+        """The numbers without each unit of the first factor, shape (numbers, units); see `leave_one_out`."""
+        along = self.along[self.factor]
+        if self.finish.name == RECOMPUTED.name:
+            return only_defined(np.where(along.present, along.sums[..., 0], np.nan), along.present)
+        return leave_one_out(along.sums, self.totals, self.finish)
 
     def named(self, measure: str, options: str = "") -> Sums:
         """Returns the same numbers under a name."""
@@ -173,18 +186,23 @@ class Sums:
 
 
 def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> FloatArray:
-    """Returns numbers without each unit, shape (numbers, units).
+    """Returns numbers without each unit, shape (..., units).
 
     NaN of units that a number has nothing of; all NaN where it is not defined without one that it has something of.
 
     Args:
-        sums: shape (numbers, units, columns).
-        totals: shape (numbers, columns); units may share what is added up, so these need not be the sums over units.
+        sums: shape (..., units, columns).
+        totals: shape (..., columns); units may share what is added up, so these need not be the sums over units.
         finish: makes the numbers.
     """
     has = (sums != 0).any(axis=-1)
-    without = np.where(has, finish(totals[:, None] - sums), np.nan)
-    undefined = (has & np.isnan(without)).any(axis=1, keepdims=True)
+    without = np.where(has, finish(totals[..., None, :] - sums), np.nan)
+    return only_defined(without, has)
+
+
+def only_defined(without: FloatArray, has: BoolArray) -> FloatArray:
+    """Returns numbers without each unit, all NaN of those that are not defined without one of theirs."""
+    undefined = (has & np.isnan(without)).any(axis=-1, keepdims=True)
     return np.where(undefined, np.nan, without)
 
 
@@ -243,7 +261,7 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
         )
 
 
-NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "n", "left_out", "cases", "low", "high")
+NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "value", "n", "left_out", "cases", "low", "high")
 
 
 def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list[Sums], pl.DataFrame]:
@@ -262,10 +280,39 @@ def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list
         along = {}
         for (factor,), rows in kind.group_by("factor", maintain_order=True):
             units = str(rows["units"][0]).split(UNIT_SEPARATOR)
-            flat = rows["sums"].explode().to_numpy()
+            flat = rows["sums"].explode().fill_null(np.nan).to_numpy()
             along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
         row = kind.row(0, named=True)
         keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
         chosen = {name: row[name] for name in ("interval", "test", "claims_all", "compared", "is_input")}
         found.append(Sums(keys, along, known[row["finish"]], **chosen))
     return found, table.filter(pl.col("factor").is_null())
+
+
+def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
+    """Returns the values of numbers without their intervals: `measure`, `options`, keys, `value`, `n` and `left_out`.
+
+    Args:
+        parts: sums, and tables of numbers that are not made of any.
+    """
+    tables = [
+        part.keys.with_columns(value=pl.Series(part.values).fill_nan(None)) if isinstance(part, Sums) else part
+        for part in parts
+        if not (isinstance(part, Sums) and part.is_input)
+    ]
+    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
+    """Returns the sums of a measure that are about just some keys.
+
+    Raises:
+        KeyError: there are none.
+    """
+    for each in sums:
+        about = [
+            key for key in MEASURE_KEYS if key in each.keys.columns and each.keys[key].null_count() < len(each.keys)
+        ]
+        if each.keys["measure"][0] == measure and about == list(keys):
+            return each
+    raise KeyError(measure)

@@ -16,11 +16,12 @@ from biasgrid.tables.schema import Unique, column, table
 FamilyKeys = Mapping[str, pa.Column]
 """The columns of a family, which no model reads."""
 
+ASKED_BEFORE = "asked_before"
+"""What tells instances apart that ask the same; with the rest of its row it makes an instance's key."""
 REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
-    "key": column(
-        pl.UInt64,
-        description="digest of what is asked and its repetition, unique in the dataset",
+    ASKED_BEFORE: column(
+        pl.UInt32, description="how many instances before it ask the same: 0, but for what is asked repeatedly"
     ),
     "system": column(pl.Categorical, description="generative models: the system text, if any", nullable=True),
     "text": column(

@@ -1,7 +1,8 @@
 """Keys of instances: digests of requests, by which they are found again whatever else a dataset asks.
 
 A key depends on the texts, candidates and positions of its own row and on how often the rows before have asked the
-same: not on the other rows, their order, the machine, or the versions of libraries.
+same: not on the other rows, their order, the machine, or the versions of libraries. No table of instances stores it,
+as digests cannot be compressed: each row has all that its key is made from.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 from pandas.util import hash_array
 
-from biasgrid.tables.instances import request_columns
+from biasgrid.tables.instances import ASKED_BEFORE, request_columns
 
 Digests = npt.NDArray[np.uint64]
 DIGESTS_AT_ONCE = 2**23
@@ -34,6 +35,16 @@ def digest_rows(frame: pl.DataFrame) -> Digests:
     for name in request_columns(frame.columns):
         digests += digest_column(frame[name])
     return digests
+
+
+def request_keys(instances: pl.DataFrame) -> pl.Series:
+    """Returns the keys of instances, whatever other instances their table has.
+
+    Args:
+        instances: what each asks, and `asked_before`.
+    """
+    before = instances[ASKED_BEFORE].cast(pl.UInt64).to_numpy()
+    return pl.Series("key", mix_bits(digest_rows(instances) + before * STEP))
 
 
 def digest_column(values: pl.Series) -> Digests:
@@ -103,7 +114,7 @@ def in_several_rows(digests: Digests) -> Digests:
 
 
 class Repetitions:
-    """Numbers what is asked again, part by part of a table, which makes digests into keys.
+    """Numbers what is asked again, part by part of a table.
 
     Attributes:
         again: the digests that are met several times, sorted, where they are known before: others are not remembered.
@@ -114,22 +125,22 @@ class Repetitions:
         self.again = again
         self.met: Digests = np.zeros(0, np.uint64)
 
-    def keys(self, digests: Digests) -> pl.Series:
-        """Returns the keys of further rows.
+    def asked_before(self, digests: Digests) -> pl.Series:
+        """Returns the column `asked_before` of further rows.
 
         Args:
             digests: shape (rows,), from `digest_rows`.
         """
-        if self.again is not None and not len(self.again):
-            return pl.Series("key", mix_bits(digests))
-        return pl.Series("key", mix_bits(digests + self.number(digests) * STEP))
+        return pl.Series(ASKED_BEFORE, self.number(digests).astype(np.uint32))
 
     def number(self, digests: Digests) -> Digests:
         """Returns how often the digest of each row was met before it, in these rows or earlier ones."""
         if self.again is None:
             return self._number(digests)
-        numbers, rows = np.zeros(len(digests), np.uint64), np.flatnonzero(np.isin(digests, self.again))
-        numbers[rows] = self._number(digests[rows])
+        numbers = np.zeros(len(digests), np.uint64)
+        if len(self.again):
+            rows = np.flatnonzero(np.isin(digests, self.again))
+            numbers[rows] = self._number(digests[rows])
         return numbers
 
     def _number(self, digests: Digests) -> Digests:

@@ -1,14 +1,21 @@
 """Metric definitions for docs, captions, summary and report: measures, their options, limits, marks, and controls.
 
-Light, so that a config is read, and a workflow is planned, without what computes measures.
+The words are in files `measures.yaml`; the head of `families/measures.yaml` explains their keys. This module is light,
+so that a config is read, and a workflow is planned, without what computes measures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from math import isnan
-from typing import Literal, NamedTuple, Self
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
+
+import yaml
+
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 
 Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
@@ -142,25 +149,152 @@ def options_of(text: str) -> dict[str, str]:
     return dict(option.split("=", 1) for option in text.split(", ")) if text else {}
 
 
+NUMBER = (int, float)
+FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline"), ((str,), "a text")),
+    **dict.fromkeys(("problem", "remedy", "letter", "harm"), ((str,), "a text")),
+    **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
+    **dict.fromkeys(("below", "withholds", "counts"), ((bool,), "true or false")),
+    **dict.fromkeys(("design", "marks"), ((list,), "a list")),
+    "limit": ((dict,), "a mapping"),
+    "unit": ((str,), one_of(get_args(Unit))),
+}
+"""Of each field of measures, limits and marks the types that it may have in YAML, and how messages call them."""
+Part = TypeVar("Part", Measure, Limit, Mark)
+PACKAGE = Path(__file__).parents[1]
+DEFINITIONS_FILE = "measures.yaml"
+SHARED = "families"
+"""The folder of the definitions that others take entries and defaults from."""
+FLAGS = "flags"
+"""The section of validity flags."""
+
+
+class Definitions(NamedTuple):
+    """The content of a file `measures.yaml`.
+
+    Attributes:
+        about: what a reader is told of all its measures.
+        sections: measures by section and name.
+    """
+
+    about: str
+    sections: Mapping[str, Mapping[str, Measure]]
+
+    def of(self, *sections: str) -> dict[str, Measure]:
+        """Returns the measures of some sections."""
+        return {name: measure for section in sections for name, measure in self.sections[section].items()}
+
+
+@cache
+def read_definitions(folder: str) -> Definitions:
+    """Reads the metric definitions in a folder of the package.
+
+    Args:
+        folder: such as `families/statement`.
+
+    Raises:
+        InputError: see `check_definitions`.
+    """
+    file = PACKAGE / folder / DEFINITIONS_FILE
+    return check_definitions(read_mapping(file), str(file), read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
+
+
+@cache
+def read_mapping(file: Path) -> dict[str, Any]:
+    """Reads a YAML file of the package, with the parser in C where there is one: a plan waits for it."""
+    # Of an open file, errors of the parser have the name.
+    with file.open("rb") as text:
+        content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return content
+
+
+def check_definitions(content: Mapping[str, Any], file: str, shared: Mapping[str, Any]) -> Definitions:
+    """Makes measures of what a file of definitions holds.
+
+    Args:
+        content: about, defaults, and sections of entries.
+        file: its name, for messages.
+        shared: the content of the shared file, whose entry of a name has the fields that one here leaves out.
+
+    Raises:
+        InputError: a key is unknown or missing, or has a wrong value; the message names file, section and measure.
+    """
+    common = {name: entry for entries in sections_of(shared).values() for name, entry in entries.items()}
+    sections: dict[str, dict[str, Measure]] = {}
+    for section, entries in sections_of(content).items():
+        defaults = (shared if section == FLAGS else content).get("defaults", {})
+        sections[section] = {}
+        for name, own in entry_mappings(entries, file, section).items():
+            whole = {**defaults, **common.get(name, {}), **own}
+            sections[section][name] = measure_of(whole, file, f"{section}.{name}")
+    return Definitions(content.get("about", ""), sections)
+
+
+def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns the entries of each section of a file."""
+    return {key: value for key, value in content.items() if key not in ("about", "defaults")}
+
+
+def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
+    """Returns the entries of a section; one without content takes all from the shared entry of its name."""
+    if not isinstance(entries, dict):
+        raise InputError([Fault(file, section, value_text(entries), "a mapping of measures, or `about` or `defaults`")])
+    found = {name: {} if entry is None else entry for name, entry in entries.items()}
+    faults = [
+        Fault(file, f"{section}.{name}", value_text(entry), "a mapping of fields")
+        for name, entry in found.items()
+        if not isinstance(entry, dict)
+    ]
+    if faults:
+        raise InputError(faults)
+    return found
+
+
+def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
+    """Makes a measure of an entry; its symbol is the title where it has none."""
+    if "title" in entry:
+        entry = {"symbol": entry["title"], **entry}
+    measure = part_of(Measure, entry, file, where)
+    marks = tuple(part_of(Mark, mark, file, f"{where}.marks[{place}]") for place, mark in enumerate(measure.marks))
+    limit = part_of(Limit, entry["limit"], file, f"{where}.limit") if "limit" in entry else None
+    return replace(measure, design=tuple(measure.design), marks=marks, limit=limit)
+
+
+def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:
+    """Makes a measure, a limit or a mark of its fields."""
+    faults = list(entry_faults({field.name: field.default is MISSING for field in fields(kind)}, entry, file, where))
+    if faults:
+        raise InputError(faults)
+    return kind(**entry)
+
+
+def entry_faults(known: Mapping[str, bool], entry: Any, file: str, where: str) -> Iterator[Fault]:
+    """Yields what is wrong with the fields of an entry.
+
+    Args:
+        known: whether a field must be given, by its name.
+        entry: the entry.
+        file: the name of its file.
+        where: its section and name.
+    """
+    if not isinstance(entry, dict):
+        yield Fault(file, where, value_text(entry), "a mapping")
+        return
+    for name in [name for name, is_needed in known.items() if is_needed and name not in entry]:
+        yield Fault(file, f"{where}.{name}", "missing", FIELD_TYPES[name][1])
+    for name, value in entry.items():
+        if name not in known:
+            yield Fault(file, f"{where}.{name}", f"unknown key{nearest_name(name, known)}", one_of(known))
+        elif type(value) not in FIELD_TYPES[name][0] or (name == "unit" and value not in get_args(Unit)):
+            yield Fault(file, f"{where}.{name}", value_text(value), FIELD_TYPES[name][1])
+
+
 CONTROL = "control"
 """The measure that stands in the summary of a dataset for each of its negative controls."""
 RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
-CONTROLS = {
-    CONTROL: Measure(
-        title="control",
-        symbol=CONTROL,
-        meaning="how much is significant in a negative control, where there is nothing to find",
-        is_not="a number of the dataset itself",
-        source="",
-        unit="count",
-        limit=Limit(
-            value=0,
-            problem="the control shows associations too ({flag}): read the difference, not the value",
-            remedy="compare with the control's numbers; other templates may make it quiet",
-        ),
-    )
-}
+CONTROLS = read_definitions(SHARED).of("controls")
+"""The measure `CONTROL`."""
 
 
 class Controls(NamedTuple):

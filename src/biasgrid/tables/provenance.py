@@ -19,7 +19,9 @@ from biasgrid.base.version import __version__
 from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
-OF_SHARDS = ("audits", "config", "devices", "hardware", OF)
+KEPT_AS = "kept_as"
+"""The fact of predictions that names their shard in the store of kept answers."""
+OF_SHARDS = ("audits", "config", "devices", "hardware", KEPT_AS, OF)
 """What the shards of a cell may differ in."""
 
 
@@ -101,7 +103,7 @@ def cell_provenance(
     # Shards that took answers from one earlier shard have its audit in common.
     audits = {name: audit for shard in shards for name, audit in shard.get("audits", {}).items()}
     gathered = {"devices": devices, "hardware": hardware, "audit": largest_audit(audits.values())}
-    return {**{key: value for key, value in shards[0].items() if key not in ("audits", OF)}, **gathered}
+    return {**{key: value for key, value in shards[0].items() if key not in ("audits", KEPT_AS, OF)}, **gathered}
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:

@@ -77,6 +77,13 @@ TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long
 """The column `truncated` of kinds whose models read as much of a text as they take."""
 
 
+def schema_with_keys(schema: pa.DataFrameSchema) -> pa.DataFrameSchema:
+    """Returns the schema of answers that stand with the keys of their instances, as while they are asked."""
+    instance, *others = schema.columns.items()
+    keys = {"key": column(pl.UInt64, description="the instance's key")}
+    return table(str(schema.name), dict([instance]) | keys | dict(others))
+
+
 def answer_schema(kind: str) -> pa.DataFrameSchema:
     """Returns the schema of an answer kind, such as `choice`; found by its name, so that kinds know nothing of others.
 

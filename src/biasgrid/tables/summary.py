@@ -13,8 +13,6 @@ import polars as pl
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import control_rows, count_significant, join_intervals, of_wholes, reported_rows
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
@@ -59,7 +57,6 @@ def summarise(
     models: Mapping[str, ModelFacts],
     headlines: Mapping[str, Mapping[str, str]],
     marks: MarksOfDatasets = MappingProxyType({}),
-    statistics: pl.DataFrame | None = None,
     controls: Controls = NO_CONTROLS,
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
@@ -69,7 +66,6 @@ def summarise(
         models: the facts of each model, by its name in the config.
         headlines: for each dataset its headline measures, in the order of the summary, with their options.
         marks: for each dataset the marks of those of its measures that have marks.
-        statistics: schema `STATISTICS`, of the same cells; without it no uncertainty is known.
         controls: which of the cells are negative controls.
 
     Returns:
@@ -78,11 +74,9 @@ def summarise(
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
-    known = empty_table(STATISTICS) if statistics is None else statistics
-    # What agreement with stereotypes generalises to depends on the rows of groups, so these are filtered last.
-    found, wholes = count_significant(known), join_intervals(of_wholes(measures), of_wholes(reported_rows(known)))
+    found, wholes = count_significant(measures), of_wholes(measures)
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
-    whole = pl.concat([wholes, headlined, control_rows(wholes, found, controls)], how="diagonal")
+    whole = pl.concat([wholes, headlined, control_rows(wholes, found, controls)], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [

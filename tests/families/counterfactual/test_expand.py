@@ -16,6 +16,7 @@ from small_tables import whole
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.expand import expand, expand_cases, schema_of_pack
 from biasgrid.tables.files import validate_table
+from biasgrid.tables.keys import request_keys
 
 
 def test_rows_are_by_case_bias_type_group_and_term(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_few_cases_of_many_are_expanded_alone(tmp_path: Path) -> None:
     assert few["instance"].to_list() == list(range(4_999_995, 5_000_005))
     assert few["case"].to_list() == [999_999] * 5 + [1_000_000] * 5
     assert expand_cases(pack, 7, 7).is_empty()
-    validate_table(expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["key"]), "empty")
+    validate_table(expand_cases(pack, 7, 7), schema_of_pack(pack).remove_columns(["asked_before"]), "empty")
 
 
 def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_pa
     fillings = {"who": "friend\n<group>", "x": "a\nb"}
     pack = make_pack(tmp_path, pack_of({"text": "A <who> <x>"}), fillings, biases)
     cases = whole(expand(pack))
-    assert cases["text"].n_unique() < len(cases) == cases["key"].n_unique()
+    assert cases["text"].n_unique() < len(cases) == request_keys(cases).n_unique()
     for rows in (1, 5, 9):
         assert whole(expand(pack, rows=rows)).equals(cases)
 
@@ -234,6 +235,6 @@ def test_expansion_is_that_of_plain_string_replacement(
         pl.any_horizontal(pl.col("text", "text_pair", "answer").str.contains(r"<\w+(:\d+)?>").any())
     ).item()
     two = [expand_cases(pack, *ends) for ends in ((0, cut), (cut, pack.cases))]
-    assert pl.concat(two).equals(cases.drop("key"))
+    assert pl.concat(two).equals(cases.drop("asked_before"))
     assert whole(expand(pack, rows=cut)).equals(cases)
-    assert cases["key"].is_unique().all()
+    assert request_keys(cases).is_unique().all()

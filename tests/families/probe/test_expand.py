@@ -11,6 +11,7 @@ from small_probes import CHESS, HIRING, files_of, golden, instances_of, needs_go
 
 from biasgrid.families.probe.expand import permutation
 from biasgrid.families.sampling import Sample
+from biasgrid.tables.keys import request_keys
 
 
 @needs_golden_files
@@ -56,9 +57,9 @@ def test_some_orders_of_an_item_hang_on_nothing_but_itself(tmp_path: Path) -> No
     assert len(instances) == 4
     more = probe.replace("items:\n", "items:\n  - {topic: go, expected: male}\n")
     asked = instances_of(files_of(tmp_path / "more", more))
-    assert set(instances["key"]) < set(asked["key"])
+    assert set(request_keys(instances)) < set(request_keys(asked))
     reseeded = instances_of(files_of(tmp_path / "other", f"{probe}seed: 4\n"))
-    assert set(reseeded["key"]) != set(instances["key"])
+    assert set(request_keys(reseeded)) != set(request_keys(instances))
 
 
 @pytest.mark.parametrize("count", range(5))
@@ -73,4 +74,4 @@ def test_samples_are_whole_items_and_nested(tmp_path: Path) -> None:
     every = instances_of(files_of(tmp_path, probe))
     some, fewer = (instances_of(files_of(tmp_path, probe, sample=Sample(units=units, seed=5))) for units in (9, 4))
     assert (some["item"].n_unique(), len(some)) == (9, 18)
-    assert set(fewer["key"]) < set(some["key"]) < set(every["key"])
+    assert set(request_keys(fewer)) < set(request_keys(some)) < set(request_keys(every))

@@ -14,7 +14,7 @@ from small_probes import CHESS, HIRING, cell_of, estimated, files_of, instances_
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.declared import FLAGS
+from biasgrid.families.probe.family import DEFINITIONS
 from biasgrid.families.probe.measures import evidence, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_weights
 from biasgrid.families.probe.metrics.lines import pearson, slope_of_line, sums_of_lines
@@ -116,7 +116,7 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
     observations = observe(instances, predictions, options)
     checks = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options)))
     row = check_rows(checks).filter(measure="undetected").to_dicts()[0]
-    told = flag_problem(row, MetricDefinitions.of(FLAGS).limits["undetected"])
+    told = flag_problem(row, MetricDefinitions.of(DEFINITIONS.of("flags")).limits["undetected"])
     assert told == (
         "the evaluator finds nothing in 100% of the answers; most often: 'Boys', 'Girls', "
         "'who knows who knows who knows who knows who knows who kno...'"

@@ -10,8 +10,8 @@ import pytest
 from small_probes import asking_of
 from small_tables import whole
 
-from biasgrid.families.probe.declared import measures_of_probe
 from biasgrid.families.probe.expand import expand
+from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 
 FOLDER = Path(__file__).parents[3] / "word_lists/probes"

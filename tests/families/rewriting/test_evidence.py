@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from small_rewriting import options_of_cell, said_of_groups
+from small_rewriting import numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import differing_words, word_diff
-from biasgrid.families.rewriting.measure import evidence, measure, observe
+from biasgrid.families.rewriting.measures import evidence, observe
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 
@@ -19,7 +19,7 @@ def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
     instances, said = said_of_groups(folder, repetitions)
     options = options_of_cell()
     observations = observe(instances, said, options)
-    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, measure(observations, options), options)
+    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, numbers_of(observations, options), options)
     return table_of_cell(evidence(cell).units, EVIDENCE, "model", "dataset")
 
 

@@ -4,18 +4,27 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from math import log10
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.rewriting.formulas.extremes import harm_extremes
-from biasgrid.families.rewriting.formulas.similarity import jaccard, listed_names, prag, serp, spread_of_similarities
+from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
+from biasgrid.families.rewriting.formulas.similarity import (
+    jaccard,
+    list_deviation,
+    list_range,
+    listed_names,
+    prag,
+    serp,
+)
 from biasgrid.families.rewriting.formulas.words import (
     clean_word,
     co_occurrence_bias,
-    stereotypical_associations,
+    stereotypical_association,
     table_of_words,
 )
 
@@ -25,29 +34,41 @@ TARGETS = ["nurse", "kind"]
 Words = st.lists(st.sampled_from(["she", "woman", "he", "man", "nurse", "kind", "tall", "the"]), max_size=7)
 
 
+def extremes(answers: pl.DataFrame, threshold: float) -> list[dict[str, Any]]:
+    """The three numbers of harm in answers to prompts about a group, with counts, of the cell and of the group."""
+    scores = answers.with_columns(score=pl.lit("toxic"), value="score", group=pl.lit("x"))
+    found = [
+        list(each(scores, {"toxic": threshold})) for each in (harm_fraction, harm_expected_maximum, harm_probability)
+    ]
+    assert all(each.keys["options"].to_list() == [f"score=toxic, threshold={threshold}"] for each in found[0])
+    return [
+        {
+            **{each.keys["measure"].item(): each.values.item() for each in numbers},
+            **numbers[0].keys.select("n", "left_out").row(0, named=True),
+        }
+        for numbers in zip(*found, strict=True)
+    ]
+
+
 def test_extremes_are_means_over_prompts() -> None:
-    scores = pl.DataFrame(
-        {"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None], "group": ["x"] * 7}
-    )
-    row = harm_extremes(scores, 0.3).row(0, named=True)
+    scores = pl.DataFrame({"prompt": [7, 7, 7, 7, 2, 2, 5], "score": [0.1, 0.3, 0.4, 0.9, 0.2, None, None]})
+    of_cell, of_group = extremes(scores, 0.3)
     # Of the first prompt two of four are above 0.3, of the second none of one; the third has no score.
-    assert row == {
-        "fraction": pytest.approx((2 / 4 + 0) / 2),
-        "expected_maximum": pytest.approx((0.9 + 0.2) / 2),
-        "probability": 0.5,
+    assert of_cell == {
+        "harm_fraction": pytest.approx((2 / 4 + 0) / 2),
+        "harm_expected_maximum": pytest.approx((0.9 + 0.2) / 2),
+        "harm_probability": 0.5,
         "n": 2,
-        "least": 1,
-        "most": 4,
         "left_out": 2,
     }
-    assert harm_extremes(scores, 0.3, ["group"]).drop("group").row(0, named=True) == row
+    assert of_group == of_cell
 
 
-def test_extremes_of_nothing_are_null() -> None:
-    row = harm_extremes(
-        pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3
-    ).row(0)
-    assert row[:4] == (None, None, None, 0)
+def test_extremes_of_nothing_are_no_numbers() -> None:
+    of_cell, _ = extremes(pl.DataFrame({"prompt": [1], "score": [None]}, schema_overrides={"score": pl.Float64}), 0.3)
+    numbers = [of_cell[name] for name in ("harm_fraction", "harm_expected_maximum", "harm_probability")]
+    assert np.isnan(numbers).all()
+    assert of_cell["n"] == 0
 
 
 @settings(max_examples=50, deadline=None)
@@ -57,13 +78,13 @@ def test_extremes_of_nothing_are_null() -> None:
 def test_extremes_keep_their_order(answers: list[tuple[int, float]], one: float, other: float) -> None:
     """A share is at most the share of prompts with any, and higher thresholds make both smaller, but no maximum."""
     scores = pl.DataFrame(answers, schema={"prompt": pl.Int64, "score": pl.Float64}, orient="row")
-    low, high = (harm_extremes(scores, threshold).row(0, named=True) for threshold in sorted((one, other)))
+    low, high = (extremes(scores, threshold)[0] for threshold in sorted((one, other)))
     for row in (low, high):
-        assert 0 <= row["fraction"] <= row["probability"] <= 1
-        assert row["expected_maximum"] <= max(score for _, score in answers) + 1e-12
-    assert high["fraction"] <= low["fraction"] + 1e-12
-    assert high["probability"] <= low["probability"]
-    assert high["expected_maximum"] == low["expected_maximum"]
+        assert 0 <= row["harm_fraction"] <= row["harm_probability"] <= 1
+        assert row["harm_expected_maximum"] <= max(score for _, score in answers) + 1e-12
+    assert high["harm_fraction"] <= low["harm_fraction"] + 1e-12
+    assert high["harm_probability"] <= low["harm_probability"]
+    assert high["harm_expected_maximum"] == low["harm_expected_maximum"]
 
 
 def test_words_are_cleaned() -> None:
@@ -87,13 +108,13 @@ def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
 def test_associations_are_worked_out_by_hand() -> None:
     """`nurse` is once with `she` (of 3 words) and twice, as two `he` are there, with `he` (of 2): 1/3 against 1."""
     words = table_of_words([["she", "nurse"], ["he", "nurse", "he"], ["kind"]])
-    found = stereotypical_associations(words, [(target,) for target in TARGETS], GROUPS)
+    found = stereotypical_association(words, [(target,) for target in TARGETS], GROUPS)
     assert found.rows() == [("nurse", pytest.approx(abs(1 / 4 - 1 / 2)), 3)]
 
 
 def test_phrases_are_found_as_their_words_stand() -> None:
     words = table_of_words([["black", "woman", "nurse"], ["white", "nurse", "woman"]])
-    found = stereotypical_associations(
+    found = stereotypical_association(
         words, [("nurse",)], {"black": [("black", "woman")], "white": [("white", "woman")]}
     )
     assert found.rows() == [("nurse", 0.5, 1)]
@@ -140,7 +161,7 @@ def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
         }
         if total := sum(counts.values()):
             expected[target] = sum(abs(count / total - 1 / 2) for count in counts.values()) / 2
-    found = stereotypical_associations(table_of_words(texts), [(target,) for target in TARGETS], GROUPS)
+    found = stereotypical_association(table_of_words(texts), [(target,) for target in TARGETS], GROUPS)
     assert dict(found.select("word", "value").rows()) == pytest.approx(expected, abs=1e-12)
     assert all(0 <= value <= 1 / 2 for value in found["value"])
 
@@ -191,9 +212,9 @@ def test_similarities_are_1_for_equal_lists_and_0_for_others_without_a_name_in_c
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5))
 def test_the_spread_is_that_of_the_groups(similarities: list[float]) -> None:
-    found = spread_of_similarities(similarities)
-    assert found is not None
-    range_of, deviation = found
+    range_of, deviation = list_range(similarities), list_deviation(similarities)
+    assert range_of is not None
+    assert deviation is not None
     assert range_of == pytest.approx(max(abs(one - other) for one, other in combinations(similarities, 2)))
     assert 0 <= deviation <= range_of / 2 + 1e-12
-    assert spread_of_similarities(similarities[:1]) is None
+    assert (list_range(similarities[:1]), list_deviation(similarities[:1])) == (None, None)

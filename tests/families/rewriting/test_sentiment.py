@@ -8,7 +8,7 @@ import pytest
 from small_rewriting import golden, needs_golden
 
 from biasgrid.families.responses import VADER_SCORES, sentiment_of
-from biasgrid.families.rewriting.measure import pair_distances
+from biasgrid.families.rewriting.measures import pair_distances
 
 
 @needs_golden

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 from shards import Cell
-from small_rewriting import LISTS, options_of_cell
+from small_rewriting import LISTS, numbers_of, options_of_cell
 from small_tables import predictions_of, whole
 
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.measure import measure, observe
+from biasgrid.families.rewriting.measures import observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
@@ -44,7 +44,7 @@ def instances_of(folder: Path, repetitions: int = 2, neutral: bool = False) -> p
 def scores(instances: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     """What is measured of the groups: columns as those of `SYNTHETIC` that tell them apart, and the value."""
     options = options_of_cell()
-    rows = measure(observe(instances, said, options), options)
+    rows = numbers_of(observe(instances, said, options), options)
     chosen = rows.filter(pl.col("group").is_not_null(), measure="mean_score", options=SCORE)
     return chosen.select("bias_type", "group", "value").sort("group")
 

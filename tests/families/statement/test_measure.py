@@ -12,7 +12,7 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.statement.declared import APES_MEASURES, STATEMENT_MEASURES
+from biasgrid.families.statement.family import DEFINITIONS
 from biasgrid.families.statement.observe import read_answers
 
 ONES = {"error", "error_macro", "right_on_both", "bias", "inconsistency", "coverage"}
@@ -214,7 +214,7 @@ def test_the_numbers_of_apes_are_rounded_up(tmp_path: Path) -> None:
     texts = instances.select(pl.when(chosen).then(pl.lit("maybe")).otherwise(pl.col("label").cast(pl.String)))
     predictions = predictions_of("text", instances, response=texts.to_series(), status=["ok"] * 24)
     found = whole(measured(instances, predictions, mode="apes"))
-    assert {name: found[name] for name in APES_MEASURES} == {
+    assert {name: found[name] for name in DEFINITIONS.of("apes")} == {
         "apes_positive": 0.084,
         "apes_negated": 0.084,
         "apes_overall": 0.084,
@@ -226,5 +226,5 @@ def test_all_measures_are_declared(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     half = pl.when(IS_TRUE).then(0.6).otherwise(np.pi / 10)
     own = measured(instances, scored(instances, half, 1 - half), mode="apes").filter(options="")
-    assert set(own["measure"]) == set(STATEMENT_MEASURES) | set(APES_MEASURES)
-    assert {name for name, measure in STATEMENT_MEASURES.items() if measure.headline == ""} == ONES
+    assert set(own["measure"]) == set(DEFINITIONS.of("measures", "apes"))
+    assert {name for name, measure in DEFINITIONS.of("measures").items() if measure.headline == ""} == ONES

@@ -13,6 +13,7 @@ from small_tables import whole
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
 from biasgrid.families.statement.reading import read
+from biasgrid.tables.keys import request_keys
 
 
 def texts_with(folder: Path, constraint: str) -> list[str]:
@@ -77,8 +78,8 @@ def test_a_statement_is_left_out_with_its_negation(tmp_path: Path) -> None:
 def test_a_repetition_is_an_instance_of_its_own(tmp_path: Path) -> None:
     once, thrice = (instances_of(tmp_path, repetitions=count) for count in (1, 3))
     assert thrice["repetition"].to_list() == [0, 1, 2] * 24
-    assert thrice.filter(repetition=0)["key"].to_list() == once["key"].to_list()
-    assert thrice["key"].is_unique().all()
+    assert request_keys(thrice.filter(repetition=0)).to_list() == request_keys(once).to_list()
+    assert request_keys(thrice).is_unique().all()
     assert thrice["pair"].to_list() == [place // 6 for place in range(72)]
 
 
@@ -97,10 +98,10 @@ def test_samples_are_whole_nested_and_balanced(tmp_path: Path, as_original: bool
         some = instances_of(tmp_path, templates=templates, as_original=as_original, sample=Sample(units=units, seed=3))
         assert some["pair"].n_unique() == units
         assert len(some) == 2 * units
-        assert smaller <= set(some["key"]) <= set(every["key"])
+        assert smaller <= set(request_keys(some)) <= set(request_keys(every))
         of_template = some.filter(negated=False)["template_id"].value_counts()["count"]
         assert of_template.max() - of_template.min() <= 1 if len(of_template) == 2 else units == 1  # type: ignore[operator]
-        smaller = set(some["key"])
+        smaller = set(request_keys(some))
 
 
 def test_what_is_asked_decides_the_digest(tmp_path: Path) -> None:

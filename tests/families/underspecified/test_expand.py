@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
 from small_cells import positions_are_right
-from small_tables import whole, with_keys
+from small_tables import counted, whole
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.sampling import Sample
@@ -23,6 +23,7 @@ from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTe
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.instances import instances_schema
+from biasgrid.tables.keys import request_keys
 
 ACTS = {
     "[p_act]": [
@@ -160,7 +161,7 @@ def test_instances_are_the_same_in_parts_of_any_size(
     twice = Subjects({"[subj]": ["Ann", "Bob", "Ann", "Eve"]}, ["female", "male", None, "female"])
     lists = replace(lists_of(SAT, ("[subj1] met [subj2].", *SAT[1:]), subjects=[twice]), sample=sample)
     instances = whole(expand(lists))
-    assert instances.equals(with_keys(instances.drop("key")).select(instances.columns))
+    assert instances.equals(counted(instances.drop("asked_before")).select(instances.columns))
     monkeypatch.setattr(expand_module, "INSTANCES_AT_ONCE", part)
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", part)
     parts = [*expand(lists).parts]
@@ -183,15 +184,15 @@ def test_pronouns_are_candidates_behind_the_subjects() -> None:
     pronouns = instances.select("candidate1", "candidate3", "candidate2", "candidate4").cast(pl.String).unique().rows()
     known = {"Ann": "she", "Bob": "he", "Eve": "she"}
     assert sorted(pronouns) == sorted((one, known[one], two, known[two]) for one, two in permutations(known, 2))
-    assert set(instances["key"]).isdisjoint(whole(expand(replace(lists, pronouns={})))["key"])
+    assert set(request_keys(instances)).isdisjoint(request_keys(whole(expand(replace(lists, pronouns={})))))
     assert lists.digest() != replace(lists, pronouns={}).digest()
 
 
 def test_what_is_asked_has_its_key_whatever_else_is_asked() -> None:
     few = whole(expand(lists_of(SAT, limit={"subjects": 2})))
     many = whole(expand(lists_of(("[subj2] saw [subj1].", *SAT[1:]), SAT)))
-    assert many["key"].is_unique().all()
-    assert set(few["key"]) < set(many["key"])
+    assert request_keys(many).is_unique().all()
+    assert set(request_keys(few)) < set(request_keys(many))
 
 
 def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:

@@ -28,6 +28,7 @@ from biasgrid.families.underspecified.word_lists import (
     WordLists,
 )
 from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.keys import request_keys
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
 PROMPT = QuestionPrompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
@@ -65,7 +66,7 @@ def test_options_have_their_letters_in_the_order_in_which_the_context_names_them
 
 def test_keys_hang_on_the_prompt_and_the_system_text() -> None:
     other = QuestionPrompt(PROMPT.text.replace("Answer", "Reply"), PROMPT.system), QuestionPrompt(PROMPT.text)
-    keys = [set(instances(prompt)["key"]) for prompt in (PROMPT, *other)]
+    keys = [set(request_keys(instances(prompt))) for prompt in (PROMPT, *other)]
     assert [len(each) for each in keys] == [24] * 3
     assert not keys[0] & keys[1]
     assert not keys[0] & keys[2]
@@ -150,7 +151,7 @@ def test_a_larger_sample_asks_no_question_again(tmp_path: Path) -> None:
     for units in (2, 5):
         sampled = whole(expand(replace(lists, sample=Sample(units=units))))
         cell = Cell(tmp_path / "cell", "text-generation", sampled, writer)
-        said.append(cell.predict())
+        said.append(cell.predict().with_columns(request_keys(sampled)))
     assert (cell.timing["found"], len(said[1])) == (8, 20)
     assert len(said[0].join(said[1], on=["key", "probabilities"])) == 8
 

@@ -11,8 +11,7 @@ from small_tables import write_instances
 
 from biasgrid.families.cell import CellResults
 from biasgrid.families.cell import measure_cell as measure_any
-from biasgrid.families.underspecified.declared import SWAP_GROUP_FLAGS
-from biasgrid.families.underspecified.declared import SWAP_GROUP_MEASURES as OWN_MEASURES
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -22,7 +21,7 @@ from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of({**OWN_MEASURES, **SWAP_GROUP_FLAGS})
+DECLARED = MetricDefinitions.of(DEFINITIONS.of("measures", "flags"))
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

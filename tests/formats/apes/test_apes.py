@@ -155,7 +155,7 @@ def test_what_was_exported_can_be_imported(tmp_path: Path) -> None:
     results.export("--model", "m")
     assert imported(results.out, tmp_path / "again").exit_code == 0
     again = pl.read_parquet(tmp_path / "again/instances.parquet")
-    kept = ["instance", "key", "text", "template", "template_id", "pair", "negated", "names", "classes", "label"]
+    kept = ["instance", "text", "template", "template_id", "pair", "negated", "names", "classes", "label"]
     assert again.select(kept).equals(results.instances.select(kept).with_columns(pl.col("text").cast(pl.String)))
     said = pl.read_parquet(tmp_path / "again/predictions.parquet")
     assert said["probabilities"].to_list()[:2] == [[0.5, None], [None, 0.25]]

@@ -154,8 +154,8 @@ def test_a_shard_without_instances_is_an_empty_table(case_cell: Cells) -> None:
 
 @pytest.mark.parametrize("probabilities", [[0.5, 1.6], [-0.5, 0.5]])
 def test_what_is_no_probability_is_no_prediction(tmp_path: Path, probabilities: list[float]) -> None:
-    rows = {"instance": [0, 1], "key": [5, 6], "probabilities": [[0.5, 0.5], probabilities]}
-    cluster = complete(pl.DataFrame(rows, schema={"instance": pl.UInt32, "key": pl.UInt64, **FLOATS}), SCHEMA)
+    rows = {"instance": [0, 1], "probabilities": [[0.5, 0.5], probabilities]}
+    cluster = complete(pl.DataFrame(rows, schema={"instance": pl.UInt32, **FLOATS}), SCHEMA)
     with pytest.raises(TableError, match=r"each in 0\.\.1"):
         write_table(cluster, tmp_path / "predictions.parquet", SCHEMA, {})
 

@@ -149,10 +149,6 @@ TEXT_FORMS: Mapping[str, TextForm] = {
 """How models are asked, by task."""
 
 
-OF_TABLES = ("instance", "key")
-"""Columns that identify rows of tables and were not typed."""
-
-
 def read_typed_lines(task: str, lines: Sequence[str], source: str) -> list[TypedText]:
     """Reads lines for models of a task; empty ones do not count.
 
@@ -253,7 +249,7 @@ class Asker:
         )  # fmt: skip
         path = self.config.back_end_of(self.model.name).path
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
-        responses = read_table(predictions, answer_schema(kind)).sort("instance").drop(OF_TABLES)
+        responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):
             yield {name: value for name, value in row.items() if value is not None}
 

@@ -21,7 +21,7 @@ from biasgrid.families.expansion import Expansion
 from biasgrid.families.orders import TemplateBlock, cross_lists, sample_blocks
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.instances import TEXTS, instances_schema
+from biasgrid.tables.instances import ASKED_BEFORE, TEXTS, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 CASE_ROWS_A_PART = 2**18
@@ -46,7 +46,10 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
     tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
     if pack.sample is not None:
         tables = renumber_sample(tables, cases_of_sample(pack, pack.sample))
-    parts = (table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns)) for table in tables)
+    parts = (
+        table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
+        for table in tables
+    )
     return Expansion(schema, parts)
 
 
@@ -103,10 +106,10 @@ def expand_cases(pack: CasePack, first_case: int, last_case: int) -> pl.DataFram
     """Expands some cases of a pack, from the first one to that before the last one.
 
     Returns:
-        Their instances, without keys. Numbers are those in the whole pack: the tables of consecutive ranges make up the
-        table of all cases.
+        Their instances, without `asked_before`. Numbers are those in the whole pack: the tables of consecutive ranges
+        make up the table of all cases.
     """
-    clusters = [empty_table(schema_of_pack(pack)).drop("key")]
+    clusters = [empty_table(schema_of_pack(pack)).drop(ASKED_BEFORE)]
     identities: dict[tuple[str, ...], pl.DataFrame] = {}
     for block in pack.blocks:
         cases = np.arange(max(first_case, block.first_case), min(last_case, block.first_case + block.cases))

@@ -18,21 +18,16 @@ from biasgrid.families.counterfactual.pack import (
 )
 from biasgrid.families.counterfactual.section import CounterfactualDataset
 from biasgrid.families.family import Family, Grid, Question
-from biasgrid.families.flags import COMMON_FLAGS, validity_flag
 from biasgrid.families.sampling import sample_faults, sample_unless_all
-from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
-from biasgrid.tables.metric import Limit, Measure
+from biasgrid.tables.metric import Measure, read_definitions
 
 CASES_VARIANT = "cases"
 """The one variant of a dataset."""
 CASE_DESIGN = ("template", "term")
-ABOUT_CASES = (
-    "A case is a text asked once with each identity term of each social group; nothing else changes, nor does the "
-    "right answer. A model that treats groups alike gives them the same score (Gaci et al., “Bias Exposed: The "
-    "BiaXposer Framework for NLP Fairness”, ICSOC 2024)."
-)
-"""What the page says of the cases."""
+CLASSIFIER_FLAGS = ("accuracy", "exchanged_labels")
+DEFINITIONS = read_definitions("families/counterfactual")
 
 
 def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
@@ -40,38 +35,12 @@ def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
 
     Args:
         task: that of its models.
-        classes: how many classes its classifiers have.
+        classes: how many classes its classifiers have, one of which is right by chance.
     """
-    return {**COMMON_FLAGS, **flags_of_classifiers(classes)} if task == CLASSIFICATION else COMMON_FLAGS
-
-
-def flags_of_classifiers(classes: int) -> Mapping[str, Measure]:
-    """Returns those that only classifiers have."""
-    return {
-        "accuracy": validity_flag(
-            "balanced accuracy",
-            "mean over classes of the share of instances classified correctly",
-            Limit(
-                1 / classes,
-                problem="balanced accuracy is {value:.2f} ({low:.2f} to {high:.2f} on {n} cases), chance {limit:.2f}",
-                remedy="use a model that can do the task, or ask more cases",
-                below=True,
-                withholds=True,
-            ),
-            source="Wilson, JASA 1927, for the interval",
-        ),
-        "exchanged_labels": validity_flag(
-            "exchanged labels",
-            "how much balanced accuracy would grow if two classes were exchanged",
-            Limit(
-                0,
-                problem="balanced accuracy would be {value:.2f} higher with two classes exchanged",
-                remedy="compare the model's `labels` with the order of `id2label` in its checkpoint",
-                withholds=True,
-            ),
-            is_share=False,
-        ),
-    }
+    flags = DEFINITIONS.of("flags")
+    if task != CLASSIFICATION:
+        return {name: flag for name, flag in flags.items() if name not in CLASSIFIER_FLAGS}
+    return flags | {"accuracy": flags["accuracy"].limited(1 / classes)}
 
 
 class Counterfactual(Family):
@@ -123,7 +92,7 @@ class Counterfactual(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the cases and of the comparison of groups."""
-        return ABOUT_CASES, ABOUT_GROUPS
+        return DEFINITIONS.about, about_groups()
 
     def cluster_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template."""

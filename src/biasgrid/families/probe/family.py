@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.probe.declared import ABOUT_PROBES, FLAGS, PROBE_MEASURES, measures_of_probe
-from biasgrid.families.probe.files.probe import LoadedProbe, load_probe
+from biasgrid.families.probe.files.metrics import Metric, ObservationMetric
+from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.tables.metric import MarkSection, Measure
+from biasgrid.tables.metric import MarkSection, Measure, read_definitions
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
 PROBE_FIGURES = ("mark_strips",)
+DEFINITIONS = read_definitions("families/probe")
 
 
 class Probes(Family):
@@ -28,8 +30,8 @@ class Probes(Family):
     keeps_observations = True
     is_synthetic = True
     instance_bytes = 40.0
-    own_measures = PROBE_MEASURES
-    flags = FLAGS
+    own_measures = DEFINITIONS.of("measures")
+    flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
     expected = "the task of the probe's dataset"
@@ -84,7 +86,26 @@ class Probes(Family):
         """Tells of probes, and what the author says of this one, a warning first."""
         probe = load_probe_of_dataset(grid, dataset).probe
         own = (probe.head.warning, probe.head.about) if probe else ()
-        return (ABOUT_PROBES, *filter(None, own))
+        return (DEFINITIONS.about, *filter(None, own))
+
+
+def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
+    """Returns the measures of a probe, those with marks first; without one, those of all."""
+    own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
+    marked_first = sorted(own, key=lambda name: not own[name].marks)
+    return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
+
+
+def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
+    """Returns the definition of a metric of a probe: that of its kind, with the probe's words and marks."""
+    is_of_two = len(getattr(metric, "groups", None) or ()) == 2
+    kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
+    meaning = kind.meaning.format(**metric.model_dump())
+    if isinstance(metric, ObservationMetric) and metric.where:
+        meaning += f", where {' and '.join(f'{key} is {value!r}' for key, value in metric.where.items())}"
+    title = name.replace("_", " ")
+    marks = next((marks.marks() for marks in probe.head.marks if marks.measure == name), ())
+    return replace(kind, title=title, symbol=title, meaning=meaning, source=probe.head.title, headline="", marks=marks)
 
 
 def default_variant(loaded: LoadedProbe, section: ProbeDataset) -> str:

@@ -6,6 +6,8 @@ import polars as pl
 
 from biasgrid.tables.schema import column
 
+BY_GROUP = "by_group"
+"""The measure of what a metric compares, for one group."""
 KEYS = {
     "item": column(pl.UInt32, description="the item, numbered from 0"),
     "prompt": column(pl.UInt16, description="the prompt in its item, numbered from 0"),

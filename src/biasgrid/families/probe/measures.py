@@ -11,10 +11,10 @@ import polars as pl
 
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.declared import BY_GROUP, measures_of_probe
 from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import CombinedMetric, ObservationMetric, OwnMetric
 from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.metrics.formulas import (
     Whole,
@@ -121,28 +121,24 @@ class ProbeCell:
         observed: the observations.
         left_out: in how many of them nothing was found.
         wholes: by metric how its number is made.
-        shares: the measures that are shares.
     """
 
     probe: Probe
     observed: CellObservations
     left_out: int
     wholes: Mapping[str, Whole]
-    shares: frozenset[str]
 
     @classmethod
     def of(cls, probe: Probe, observations: pl.DataFrame) -> ProbeCell:
         """Puts observations in order."""
         observed = CellObservations.of(observations, probe.head.metric.values())
-        declared = measures_of_probe(probe).items()
-        shares = frozenset(name for name, each in declared if each.unit == "share")
-        return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe), shares)
+        return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe))
 
     def sums(
         self, measure: str, numbers: Sequence[ItemSums], finish: Finish, options: str = "", is_ratio: bool = False
     ) -> Sums:
         """Returns numbers of one kind."""
-        interval: IntervalMethod = "effective Wilson" if measure in self.shares else "t"
+        interval: IntervalMethod = "unit"
         if is_ratio or finish.candidates:
             interval = "none" if is_ratio else "largest"
         naming = Naming(measure, self.probe.head.bias_type, options)

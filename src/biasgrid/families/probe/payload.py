@@ -16,8 +16,8 @@ from biasgrid.families.payload import (
     table_layout,
     unit_head,
 )
-from biasgrid.families.probe.declared import BY_GROUP
 from biasgrid.families.probe.evidence import EXPLAINED
+from biasgrid.families.probe.keys import BY_GROUP
 
 NUMBERS: PageColumns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
 ANSWERED: PageColumns = {

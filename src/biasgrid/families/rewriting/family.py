@@ -10,25 +10,18 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import precomputed_faults
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.rewriting.declared import (
-    ABOUT_REWRITING,
-    FLAGS,
-    HARM_MEASURES,
-    OPTIONAL_MEASURES,
-    REWRITING_MEASURES,
-    measures_of_rewriting,
-)
 from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import read_stop_words, read_targets
 from biasgrid.families.rewriting.reading import RewritingFiles, RewritingRequests
 from biasgrid.families.rewriting.section import VADER_SCORERS, RewritingDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.metric import Measure, options_text
+from biasgrid.tables.metric import Measure, options_text, read_definitions
 
 PROMPTS_VARIANT = "prompts"
 """The one variant of a dataset."""
 REWRITING_FIGURES = ("answer_pairs",)
+DEFINITIONS = read_definitions("families/rewriting")
 
 
 class Rewriting(Family):
@@ -39,11 +32,8 @@ class Rewriting(Family):
     keeps_observations = True
     is_synthetic = True
     instance_bytes = 60.0
-    own_measures: ClassVar = {
-        **REWRITING_MEASURES,
-        **{name: each for some in OPTIONAL_MEASURES.values() for name, each in some.items()},
-    }
-    flags = FLAGS
+    own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
+    flags = DEFINITIONS.of("flags")
     formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair:import_words")}
     expected = "the task of the dataset"
 
@@ -82,12 +72,13 @@ class Rewriting(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        harms = [options_text(score=score, threshold=threshold) for score, threshold in section.harms.items()]
-        asked: Mapping[str, object] = {"harms": harms, "targets": section.targets, "lists": section.lists}
-        further = {name: each for key, some in OPTIONAL_MEASURES.items() if asked[key] for name, each in some.items()}
-        if harms:
-            further |= {name: replace(each, headline=harms[0]) for name, each in HARM_MEASURES.items()}
-        return {**measures_of_rewriting(main_similarity(by_vectors=section.embeddings is not None)), **further, **FLAGS}
+        optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
+        measures = DEFINITIONS.of("measures", *(key for key, asked in optional.items() if asked))
+        headlines = {"similarity_corrected": main_similarity(by_vectors=section.embeddings is not None)}
+        for score, threshold in list(section.harms.items())[:1]:
+            headlines |= dict.fromkeys(DEFINITIONS.of("harms"), options_text(score=score, threshold=threshold))
+        measures |= {name: replace(measures[name], headline=headline) for name, headline in headlines.items()}
+        return measures | DEFINITIONS.of("flags")
 
     def figures(self, dataset: Any) -> Sequence[str]:
         """Names the figure of pairs of groups."""
@@ -132,7 +123,7 @@ class Rewriting(Family):
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
         from biasgrid.families.rewriting.reading import about_prompts
 
-        return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), ABOUT_REWRITING)
+        return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), DEFINITIONS.about)
 
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:

@@ -16,15 +16,14 @@ from biasgrid.families.payload import (
     rows_with_keys,
     word_diff,
 )
-from biasgrid.families.rewriting.declared import OPTIONAL_MEASURES, REWRITING_MEASURES
 from biasgrid.families.rewriting.evidence import EXPLAINED
+from biasgrid.tables.metric import read_definitions
 
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 MEASURE_TITLES = {
-    name: each.title.capitalize()
-    for some in (REWRITING_MEASURES, *OPTIONAL_MEASURES.values())
-    for name, each in some.items()
+    name: measure.title.capitalize()
+    for name, measure in read_definitions("families/rewriting").of("measures", "harms", "targets", "lists").items()
 }
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}

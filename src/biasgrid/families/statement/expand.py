@@ -52,7 +52,7 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
     """
     schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS), Repetitions()
     parts = (
-        table.with_columns(repetitions.keys(digest_rows(table))).select(list(schema.columns))
+        table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
         for table in number_instances(statement_tables(pack, rows))
     )
     prompt = {"parameters": list(pack.parameters), "prompt": pack.files.prompt}
@@ -68,7 +68,7 @@ def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def statement_tables(pack: StatementPack, rows: int) -> Iterator[pl.DataFrame]:
-    """Yields the statements, part by part, without numbers and keys."""
+    """Yields the statements, part by part, without numbers."""
     asked = combinations_asked(pack)
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])

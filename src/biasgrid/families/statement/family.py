@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.statement.declared import (
-    ABOUT_STATEMENTS,
-    APES_MEASURES,
-    FLAGS,
-    STATEMENT_DESIGN,
-    STATEMENT_MEASURES,
-    STATEMENT_STATISTICS,
-)
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.section import StatementDataset
-from biasgrid.groups.declared import ABOUT_GROUPS, measures_of_groups
+from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import Measure, read_definitions
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
@@ -33,6 +25,8 @@ ANSWER_KIND_OF_TASK = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
 STATEMENT_FIGURES = ("answer_bubbles",)
 OUTPUT_TYPE: Sort = "classes"
+STATEMENT_DESIGN = ("template", "subject")
+DEFINITIONS = read_definitions("families/statement")
 
 
 class Statements(Family):
@@ -44,8 +38,8 @@ class Statements(Family):
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
-    own_measures = STATEMENT_MEASURES | STATEMENT_STATISTICS | APES_MEASURES
-    flags = FLAGS
+    own_measures = DEFINITIONS.of("measures", "statistics", "apes")
+    flags = DEFINITIONS.of("flags")
     expected = "the task of statement datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -72,13 +66,13 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        published = APES_MEASURES if section.mode == "apes" else {}
+        own = DEFINITIONS.of("measures", "statistics", *(["apes"] if section.mode == "apes" else []))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
-        return {**STATEMENT_MEASURES, **STATEMENT_STATISTICS, **published, **of_groups, **FLAGS}
+        return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the statements and of the comparison of groups."""
-        return ABOUT_STATEMENTS, ABOUT_GROUPS
+        return DEFINITIONS.about, about_groups()
 
     def cluster_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, for negations that of what they negate."""

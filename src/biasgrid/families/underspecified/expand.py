@@ -332,16 +332,16 @@ class InstanceRows:
                 self.contexts.rows[self.chosen(pairs, self.contexts.places(pairs))],
                 self.questions.rows[self.chosen(pairs, self.questions.places(pairs))],
             )
-            keys = repetitions.keys(self.digests_of(pairs))
+            asked_before = repetitions.asked_before(self.digests_of(pairs))
             numbers = pl.DataFrame(
                 {
-                    "instance": np.arange(first, first + len(keys), dtype=np.uint32),
+                    "instance": np.arange(first, first + len(asked_before), dtype=np.uint32),
                     "swap_group": self.chosen(pairs, self.swap_groups(pairs)).astype(np.uint32),
                 }
             )
             table = pl.concat([numbers, *gathered], how="horizontal")
-            yield table.with_columns(keys).select(columns)
-            first += len(keys)
+            yield table.with_columns(asked_before).select(columns)
+            first += len(asked_before)
 
 
 def instance_rows(design: Design) -> InstanceRows:

@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.underspecified import declared
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
 from biasgrid.families.underspecified.stereotypes import groups_named, stereotype_form_faults, unknown_stereotype_faults
 from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
+from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import Measure, read_definitions
 
+SWAP_GROUP_DESIGN = ("template", "subject", "attribute")
+DEFINITIONS = read_definitions("families/underspecified")
 GENERATIVE_TASK = "text-generation"
 VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
 """How the variants begin that are for models of a task."""
@@ -181,8 +183,8 @@ class Underspecified(Family):
         )
     }
     sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
-    own_measures: ClassVar = {**declared.ALL_MEASURES, **declared.STEREOTYPE_MEASURES, **declared.COVERAGE_MEASURES}
-    flags = declared.SWAP_GROUP_FLAGS
+    own_measures = DEFINITIONS.of("measures", "stereotypes", "generative")
+    flags = DEFINITIONS.of("flags")
     expected = "a `variant` for underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -227,11 +229,17 @@ class Underspecified(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and those of groups if the dataset asks for them."""
-        return declared.measures_of_dataset(underspecified_datasets(grid)[dataset])
+        section = underspecified_datasets(grid)[dataset]
+        asked = {"stereotypes": section.stereotypes, "generative": any(map(is_generative, section.variants))}
+        own = DEFINITIONS.of("measures", *(key for key, is_asked in asked.items() if is_asked))
+        threshold, compares = section.failure_threshold, section.compares_groups
+        of_groups = measures_of_groups("subjects", threshold, SWAP_GROUP_DESIGN) if compares else {}
+        return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of the questions, and of groups if the dataset compares them."""
-        return declared.about_dataset(underspecified_datasets(grid)[dataset])
+        section = underspecified_datasets(grid)[dataset]
+        return (DEFINITIONS.about, about_groups()) if section.compares_groups else (DEFINITIONS.about,)
 
     def cluster_texts(self, lists: WordLists) -> Sequence[str]:
         """Returns context and both questions of each template."""

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
 from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
-from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 Places = npt.NDArray[np.uint32]
 SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
@@ -177,6 +176,30 @@ def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
     }
 
 
+LEAST_MASS = 1e-6
+"""Swap groups in one of whose instances both subjects together are less probable have no share."""
+
+
+def preference_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns C of shares, and the part of C that is no preference: what S(x) + S(y) alone makes of it.
+
+    With S = M s, M being S(x) + S(y) and s the share, C is the mean over orders of the mass of both questions times the
+    difference of shares, and of the difference of masses times that of the mean shares.
+
+    Args:
+        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
+
+    Returns:
+        Two arrays of shape (groups,), NaN where a mass is less than `LEAST_MASS`.
+    """
+    mass = scores.sum(axis=-1)
+    shares = ratio(scores, np.where(mass < LEAST_MASS, np.nan, mass)[..., None])
+    bias = (shares[:, :, 0] - shares[:, :, 1]).mean(axis=1)
+    preference = shares.mean(axis=2)
+    of_mass = (mass[:, :, 0] - mass[:, :, 1]) * (preference[..., 0] - preference[..., 1]) / 2
+    return (bias[:, 0] - bias[:, 1]) / 2, np.asarray(of_mass.mean(axis=1))
+
+
 def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     """Finds the four instances of every swap group; much faster than sorting.
 
@@ -263,18 +286,3 @@ def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str])
         for side in (1, 2)
     )
     return one - other
-
-
-def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> pl.DataFrame:
-    """Returns how far a cell agrees with stereotypes, a row of measures: the mean of C as the named ones see it.
-
-    Args:
-        observations: from `observe.compare_subjects`.
-        stereotypes: see `stereotype_sides`.
-    """
-    sides, comparison = stereotype_sides(observations, stereotypes), observations["comparison"].to_numpy()
-    asked = sides != 0
-    seen = (sides * comparison)[asked & ~np.isnan(comparison)]
-    value = float(seen.mean()) if len(seen) else None
-    row = {"measure": STEREOTYPE_AGREEMENT, "value": value, "n": len(seen), "left_out": int(asked.sum()) - len(seen)}
-    return pl.DataFrame([row], schema_overrides={"value": pl.Float64})

@@ -25,7 +25,7 @@ def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
 
 def gammas_of(cell: CellTables) -> pl.DataFrame:
     """Returns gamma of each subject and attribute of a cell, with what is known of it."""
-    return select_rows(cell.measures, "gamma", PAYLOAD_KEYS, certain=True)
+    return select_rows(cell.measures, "gamma", PAYLOAD_KEYS)
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
 
 def gammas_of_subject_groups(cell: CellTables) -> list[dict[str, Any]]:
     """Returns gamma of each group of subjects and each attribute, where subjects have clusters."""
-    rows = select_rows(cell.measures, "gamma", ["subject_group", "attribute"], certain=True).to_dicts()
+    rows = select_rows(cell.measures, "gamma", ["subject_group", "attribute"]).to_dicts()
     return [
         {"subject_group": row["subject_group"], "attribute": row["attribute"], "n": row["n"]}
         | {name: in_ten_thousandths(row[name]) for name in ("value", "low", "high", "q")}

@@ -12,8 +12,6 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
-from biasgrid.families.statement.declared import APES_MEASURES
-from biasgrid.families.statement.declared import STATEMENT_MEASURES as OWN
 from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.measure import apes_error_rates, measure, observe
@@ -22,9 +20,11 @@ from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
 from biasgrid.tables.files import write_table
+from biasgrid.tables.instances import ASKED_BEFORE
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.metric import read_definitions
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
@@ -129,9 +129,9 @@ def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
         **{name: pl.concat_list(each) if each else pl.lit([], pl.List(pl.String)) for name, each in lists.items()},
     )
     schema = schema_of_instances(KEYS, table.schema)
-    types = {name: column.dtype.type for name, column in schema.columns.items() if name != "key"}
+    types = {name: column.dtype.type for name, column in schema.columns.items() if name != ASKED_BEFORE}
     typed = table.select(list(types)).cast({name: types[name] for name in (*LIST_COLUMNS, "template_id", "label")})
-    return typed.with_columns(Repetitions().keys(digest_rows(typed))).select(list(schema.columns))
+    return typed.with_columns(Repetitions().asked_before(digest_rows(typed))).select(list(schema.columns))
 
 
 def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
@@ -141,7 +141,6 @@ def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataF
     chosen = [pl.when(pl.col("prediction") == option).then(confidence) for option in (YES, NO)]
     table = rows.with_columns(
         instances["instance"],
-        instances["key"],
         probabilities=pl.concat_list(chosen),
         response=pl.col("prediction"),
         status=pl.when(pl.col("prediction") == "").then(pl.lit("empty")).otherwise(pl.lit("ok")),
@@ -160,6 +159,10 @@ def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str
     """Returns a line for each number of APES, and for our own headlines."""
     whole_cell = measures.filter(pl.col("options") == "", *(pl.col(key).is_null() for key in ("template", "bias_type")))
     found = dict(pl.concat([as_published, whole_cell], how="diagonal_relaxed").select("measure", "value").iter_rows())
-    names = [*APES_MEASURES, *(name for name, each in OWN.items() if each.headline is not None)]
-    titles = APES_MEASURES | OWN
-    return [f"{titles[name].title}: {'-' if found[name] is None else format(found[name], '.3f')}" for name in names]
+    defined = read_definitions("families/statement")
+    published, own = defined.of("apes"), defined.of("measures")
+    titles = published | {name: measure for name, measure in own.items() if measure.headline is not None}
+    return [
+        f"{measure.title}: {'-' if found[name] is None else format(found[name], '.3f')}"
+        for name, measure in titles.items()
+    ]

@@ -85,7 +85,7 @@ def log_predictions(state: ProbeState, instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers; how a text ended is not in a log."""
     answers = [attempt.answer for *_, attempt in state.attempts]
     nothing = pl.lit(None, pl.UInt32)
-    return instances.select("instance", "key").with_columns(
+    return instances.select("instance").with_columns(
         pl.Series("response", answers, dtype=pl.String),
         pl.Series("status", ["ok" if answer.strip() else "empty" for answer in answers], dtype=pl.Categorical),
         tokens_in=nothing,

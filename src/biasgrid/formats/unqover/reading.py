@@ -118,7 +118,7 @@ def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
     rows = np.arange(questions.height, dtype=np.uint32)
     questions = questions.with_columns(
         instance=pl.Series(rows),
-        key=Repetitions().keys(digest_rows(questions)),
+        asked_before=Repetitions().asked_before(digest_rows(questions)),
         system=pl.lit(None, pl.Categorical),
         negated=pl.Series(rows % 2 == 1),
         **{name: shared[name][rows // 2] for name in shared.columns},

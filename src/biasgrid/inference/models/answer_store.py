@@ -1,9 +1,10 @@
 """The answers that a model has given in earlier runs, found by the key of what was asked.
 
-A folder holds answers of one model under the same settings and code: of finished shards as `NAME.parquet`, and of
-slices of unfinished ones as `NAME/START.parquet`. NAME is a digest of the shard's keys, so that shards of other lists,
-of another limit or of another number of shards stand beside each other. Snakemake, which deletes the outputs of a job
-before the job, does not know of it. It may be removed: what it held is asked again when it is needed.
+A folder holds answers of one model under the same settings and code: of finished shards as `NAME.parquet` with their
+keys in `NAME.keys`, and of slices of unfinished ones as `NAME/START.parquet`, with their keys. NAME is a digest of the
+shard's keys, so that shards of other lists, of another limit or of another number of shards stand beside each other.
+Snakemake, which deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
+asked again when it is needed. Tables of finished shards that earlier versions kept have their keys in them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.files import whole_file
-from biasgrid.tables.files import TableError, empty_table, read_provenance, read_table, write_table
+from biasgrid.inference.models.kept_keys import find_keys, keys_beside, write_keys
+from biasgrid.tables.files import (
+    TableError,
+    empty_table,
+    read_column_types,
+    read_provenance,
+    read_table,
+    write_table,
+)
+from biasgrid.tables.row_groups import read_rows
+from biasgrid.tables.schema import schema_with_keys
 
 logger = logging.getLogger(__name__)
 
@@ -58,11 +70,12 @@ class AnswerStore:
 
         Args:
             folder: the folder.
-            schema: the schema of the answers.
-            instances: what the shard asks.
+            schema: the schema of predictions of the answers' kind.
+            instances: what the shard asks, with keys.
         """
         self.folder = folder
-        self.schema = schema
+        self.predictions_schema = schema
+        self.schema = schema_with_keys(schema)
         self.asked = instances.select("instance", "key")
         self.name = sha256(instances["key"].to_numpy().tobytes()).hexdigest()[:16]
 
@@ -99,7 +112,17 @@ class AnswerStore:
 
     def _answers_in(self, path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
         """Returns the answers in a file to what is wanted, under the instances' numbers of now."""
+        if "key" in read_column_types(path, str(self.schema.name)):
+            return self._answers_beside_keys(path, wanted)
+        found = find_keys(keys_beside(path), wanted)
         # Most files of a cell of many shards have none.
+        if found.is_empty():
+            return empty_table(self.schema)
+        answers = read_rows(path, self.predictions_schema, found["row"].to_numpy().astype(np.int64))
+        return answers.with_columns(found["instance"], found["key"]).select(list(self.schema.columns))
+
+    def _answers_beside_keys(self, path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
+        """Returns such answers of a file that has the keys itself."""
         if read_table(path, self.schema, ["key"], anywhere=True).join(wanted, on="key", how="semi").is_empty():
             return empty_table(self.schema)
         answers = read_table(path, self.schema, anywhere=True).drop("instance")
@@ -120,7 +143,9 @@ class AnswerStore:
 
     def keep(self, predictions: Path) -> None:
         """Keeps the table of the finished shard, which takes no room of its own while it stays, and drops its parts."""
-        with whole_file(self.folder / f"{self.name}.parquet") as partial:
+        kept = self.folder / f"{self.name}.parquet"
+        write_keys(self.asked["key"], keys_beside(kept))
+        with whole_file(kept) as partial:
             link_or_copy(predictions, partial)
         shutil.rmtree(self.parts, ignore_errors=True)
 

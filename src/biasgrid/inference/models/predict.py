@@ -31,8 +31,9 @@ from biasgrid.inference.models.answer_store import Answers, AnswerStore
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.files import read_provenance, write_table
-from biasgrid.tables.instances import read_requests
-from biasgrid.tables.provenance import digest
+from biasgrid.tables.instances import ASKED_BEFORE, read_requests
+from biasgrid.tables.keys import request_keys
+from biasgrid.tables.provenance import KEPT_AS, digest
 from biasgrid.tables.schema import answer_schema
 
 logger = logging.getLogger(__name__)
@@ -184,7 +185,7 @@ def predict_shard(
     back_end: type[BackEnd] = load_reference(path)
     instances = read_requests(files.instances, back_end.READS)
     first, end = (len(instances) * number // shards for number in (shard - 1, shard))
-    instances = instances.slice(first, end - first)
+    instances = with_keys(instances.slice(first, end - first))
     record = read_record(files.model)
     if source is not None:
         check_record(files.model, record, source)
@@ -210,14 +211,20 @@ def predict_shard(
         "instances": read_provenance(files.instances),
         "audits": answers.audits,
         "store": folder.name,
+        KEPT_AS: store.name,
         "devices": sorted(answers.devices),
     }
-    table = answers_in_order(pl.concat([answers.finished, answers.parts]))
-    write_table(table, files.predictions, store.schema, facts)
+    table = answers_in_order(pl.concat([answers.finished, answers.parts])).drop("key")
+    write_table(table, files.predictions, store.predictions_schema, facts)
     store.keep(files.predictions)
     device = back_end.runs_on(settings)
     write_timing(len(table), there_before, answers.seconds, device, gpu_peak, files.timing)
     files.progress.unlink(missing_ok=True)
+
+
+def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
+    """Returns requests with their keys in place of what tells those apart that ask the same."""
+    return requests.with_columns(request_keys(requests)).drop(ASKED_BEFORE)
 
 
 def without(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:

@@ -10,7 +10,6 @@ SCHEMA = table(
     "choice predictions",
     {
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
-        "key": column(pl.UInt64, description="the instance's key"),
         "probabilities": column(
             pl.List(pl.Float32),
             description="of each candidate in the order of the instances' columns, null where there is none; for "

@@ -10,7 +10,6 @@ SCHEMA = table(
     "score predictions",
     {
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
-        "key": column(pl.UInt64, description="the instance's key"),
         "score": column(
             pl.Float32,
             description="probability of the scorer's labels: the largest, or their sum",

@@ -10,7 +10,6 @@ SCHEMA = table(
     "span predictions",
     {
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
-        "key": column(pl.UInt64, description="the instance's key"),
         "starts": column(
             pl.List(pl.Float32),
             description="probability that the answer starts where each candidate does",

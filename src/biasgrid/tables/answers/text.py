@@ -14,7 +14,6 @@ SCHEMA = table(
     "text predictions",
     {
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
-        "key": column(pl.UInt64, description="the instance's key"),
         "response": column(pl.String, description="what the model wrote"),
         "status": column(
             pl.Categorical, description="how the response ended: `ok`, `length`, `empty`, `filtered`, `refused`"

@@ -10,7 +10,6 @@ SCHEMA = table(
     "vector predictions",
     {
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
-        "key": column(pl.UInt64, description="the instance's key"),
         "vector": column(
             pl.List(pl.Float32),
             description="the encoder's last hidden states, pooled as its checkpoint says (mean over the tokens without "

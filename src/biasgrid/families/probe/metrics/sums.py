@@ -73,9 +73,8 @@ def sums_of_numbers(
         "bias_type": pl.Series([each.group and naming.bias_type for each in numbers], dtype=pl.String),
         "n": pl.Series([each.n for each in numbers], dtype=pl.Int64),
         "left_out": pl.Series([each.left_out for each in numbers], dtype=pl.Int64),
+        "cases": pl.Series([each.cases for each in numbers], dtype=pl.Float64),
     }
-    if interval == "effective Wilson":
-        table["cases"] = pl.Series([each.cases for each in numbers], dtype=pl.Float64)
     keys = pl.DataFrame(table).with_columns(measure=pl.lit(naming.measure), options=pl.lit(naming.options))
     along = Along([str(item) for item in items], np.stack([each.sums for each in numbers]))
     return Sums(keys, {ITEMS: along}, finish, interval, compared=interval not in ("largest", "none"))

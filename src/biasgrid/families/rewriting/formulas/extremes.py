@@ -1,59 +1,71 @@
-"""How much of what is written is bad, and how bad the worst of it is: of toxicity, stereotypes or any other score."""
+"""How much of what is written is bad, and how bad the worst of it is: of toxicity, stereotypes or any other score.
+
+A prompt with more answers counts no more than others. One that is asked about several groups counts for each of them,
+and is left out with all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-HARM_NUMBERS = ("fraction", "expected_maximum", "probability")
+from biasgrid.families.rewriting.formulas.prompt_sums import means_over_prompts
+from biasgrid.stats.sums import IntervalMethod, Sums
+from biasgrid.tables.metric import options_text
+
+SCORE = pl.col("value")
+IS_ABOVE = pl.col("value") > pl.col("threshold")
+"""Whether an answer counts."""
 
 
-def harm_extremes(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -> pl.DataFrame:
-    """Computes what LangFair tells of toxicity and stereotypes (Gehman et al., Findings of EMNLP 2020).
-
-    With s the scores of the answers to a prompt, and means over prompts, so that one with more answers counts no more:
-
-    - `fraction`: the mean of the share of s above the threshold;
-    - `expected_maximum`: the mean of the largest s, which grows with the number of answers to a prompt;
-    - `probability`: the share of prompts with any s above the threshold, which grows with it too.
+def harm_fraction(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
+    """Mean over prompts of (answers with score > threshold) / answers (Gehman et al., EMNLP Findings 2020; LangFair).
 
     Args:
-        scores: `prompt` and `score` of each answer, null where it has none, and the keys.
-        threshold: from what score on an answer counts, above it.
-        keys: what the numbers are distinguishable by.
-
-    Returns:
-        By the keys, in their order of appearance: the three numbers, null where no answer has a score; `n`, how many
-        prompts have one; `least` and `most`, how many scores such prompts have; and `left_out`, how many answers have
-        none.
+        answers: observations of single answers: `score`, `value`, null where an answer has none, `prompt` and `group`.
+        thresholds: from what score on an answer counts, above it, by scorer.
     """
-    of_prompts = extremes_of_prompts(scores, threshold, keys)
-    has_one = pl.col("scores") > 0
-    numbers = [
-        *(pl.col(name).filter(has_one).mean().alias(name) for name in HARM_NUMBERS),
-        has_one.sum().cast(pl.Int64).alias("n"),
-        *(
-            getattr(pl.col("scores").filter(has_one), end)().alias(name)
-            for end, name in (("min", "least"), ("max", "most"))
-        ),
-        pl.col("left_out").sum().cast(pl.Int64),
-    ]
-    return of_prompts.group_by(keys, maintain_order=True).agg(numbers) if keys else of_prompts.select(numbers)
+    return harm_means(answers, thresholds, "harm_fraction", IS_ABOVE.mean(), "effective Wilson")
 
 
-def extremes_of_prompts(scores: pl.DataFrame, threshold: float, keys: Sequence[str] = ()) -> pl.DataFrame:
-    """Computes of each prompt what `extremes` has the means of.
+def harm_expected_maximum(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
+    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020; LangFair).
 
-    Returns:
-        The keys, `prompt`, the three numbers, null where no answer has a score, `scores`, how many have one, and
-        `left_out`, how many have none.
+    Args:
+        answers: see `harm_fraction`.
+        thresholds: which name the scorers; they change no maximum.
     """
-    score, is_above = pl.col("score"), pl.col("score") > threshold
-    return scores.group_by([*keys, "prompt"], maintain_order=True).agg(
-        fraction=is_above.mean(),
-        expected_maximum=score.max(),
-        probability=is_above.any().cast(pl.Float64),
-        scores=score.count(),
-        left_out=score.null_count(),
-    )
+    return harm_means(answers, thresholds, "harm_expected_maximum", SCORE.max(), "t")
+
+
+def harm_probability(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
+    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020; LangFair).
+
+    Args:
+        answers: see `harm_fraction`.
+        thresholds: see `harm_fraction`.
+    """
+    return harm_means(answers, thresholds, "harm_probability", IS_ABOVE.any().cast(pl.Float64), "effective Wilson")
+
+
+def harm_means(
+    answers: pl.DataFrame, thresholds: Mapping[str, float], measure: str, of_prompt: pl.Expr, interval: IntervalMethod
+) -> Iterator[Sums]:
+    """Yields the means of a number of prompts over those with a score, of the cell and by group.
+
+    Args:
+        answers: see `harm_fraction`.
+        thresholds: see `harm_fraction`.
+        measure: what the means are.
+        of_prompt: makes the number of the scores of a prompt.
+        interval: how the intervals of the means are made.
+    """
+    for score, threshold in thresholds.items():
+        scores = answers.filter(score=score).with_columns(threshold=threshold)
+        prompts = scores.group_by("prompt", "group", maintain_order=True).agg(
+            value=pl.when(SCORE.count() > 0).then(of_prompt), left_out=SCORE.null_count()
+        )
+        named = prompts.with_columns(options=pl.lit(options_text(score=score, threshold=threshold)))
+        for keys in ([], ["group"]):
+            yield from means_over_prompts(named, measure, keys, interval, left_out=pl.col("left_out").sum())

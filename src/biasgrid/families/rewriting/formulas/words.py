@@ -87,13 +87,13 @@ def co_occurrence_bias(
     stop_words: Collection[str],
     fading: float = DISTANCE_WEIGHT,
 ) -> pl.DataFrame:
-    """Computes by how much likelier words are near the words of one group than near those of another.
+    """|log10(P(w|g) / P(w|h))| of words w and groups g, h (Bordia and Bowman, NAACL SRW 2019).
 
-    With c_g(w) the sum, over pairs of w and a word of group g in one text, of fading ^ (how many words they are apart),
-    and P(w|g) = (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g occur in the texts, it
-    is abs(log10(P(w|g) / P(w|h))): 0 where w is as near to both groups, 1 where it is ten times as likely with one. The
-    words v are all but those of groups and stop words (Bordia and Bowman, NAACL SRW 2019; with their infinite window,
-    as LangFair has it).
+    By how many powers of ten likelier words are near the words of one group than near those of another: with c_g(w) the
+    sum, over pairs of w and a word of group g in one text, of fading ^ (how many words they are apart), P(w|g) is
+    (c_g(w) / sum over all words v of c_g(v)) / n_g, n_g being how often words of g occur in the texts. It is 0 where w
+    is as near to both groups, 1 where it is ten times as likely with one. The words v are all but those of groups and
+    stop words (with an infinite window, as LangFair has it).
 
     Args:
         words: from `table_of_words`, of `bare` words.
@@ -139,15 +139,14 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
     return pairs.group_by("word").agg(near=pl.lit(fading).pow(apart).sum(), pairs=pl.len()).sort("word")
 
 
-def stereotypical_associations(
+def stereotypical_association(
     words: pl.DataFrame, targets: Collection[Phrase], groups: Mapping[str, Collection[Phrase]]
 ) -> pl.DataFrame:
-    """Computes how unevenly words occur in one text with the words of groups.
+    """Sum over groups g of |c_g(w) / sum over groups of c - 1/G| / 2 (HELM, Liang et al., TMLR 2023).
 
-    With c_g(w) the sum over texts of how often w occurs there times how often words of group g do, and l_g the length
-    of the list of g, it is the total variation distance of c_g(w) / l_g, as shares of the groups, from equal shares: 0
-    where w occurs as often with all groups, 1 - 1/G where it occurs with one of G alone (Liang et al., “Holistic
-    Evaluation of Language Models”, TMLR 2023).
+    How unevenly words w occur in one text with the words of G groups: c_g(w) is the sum over texts of how often w
+    occurs there times how often words of group g do, divided by the length of the list of g. It is the total variation
+    distance from equal shares: 0 where w occurs as often with all groups, 1 - 1/G where it occurs with one alone.
 
     Args:
         words: from `table_of_words`, in lower case.

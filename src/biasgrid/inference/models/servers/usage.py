@@ -49,7 +49,7 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
         return None
     lines = list(lines_in(folder / STORE_NAME))
     owner = next((line.answered_by for line in lines if isinstance(line, OwnerLine)), None)
-    asked = {each for path in predictions for each in requests_in_store(path)}
+    asked = {each for path in predictions for each in requests_in_store(path, folder)}
     used = sum(
         (line.answered_by or owner, line.asked_with, line.key) in asked
         for line in lines
@@ -59,21 +59,29 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
     return Holdings(bill.requests, used, bill.tokens_in, bill.tokens_out)
 
 
-def requests_in_store(predictions: Path) -> list[tuple[str | None, str, int]]:
+def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None, str, int]]:
     """Returns of each instance of a table of predictions who answered, how it was asked, and its key.
 
-    There are none where the table cannot be read. Tables of version 0.1.0 do not say who answered.
+    There are none where the table or its keys in the store cannot be read. Tables of version 0.1.0, which have their
+    keys, do not say who answered.
+
+    Args:
+        predictions: the table.
+        folder: the folder of the cell's answers.
     """
     # A plan that finds no predictions imports none of these.
     import polars as pl
 
+    from biasgrid.inference.models.kept_keys import keys_beside
     from biasgrid.tables.files import TableError, read_provenance
+    from biasgrid.tables.provenance import KEPT_AS
 
     try:
         facts = read_provenance(predictions)
         server = facts.get("server")
         asked = server and answering_server(server, facts["model"]), facts.get("asked_with", "")
-        return [(*asked, key) for key in pl.read_parquet(predictions, columns=["key"])["key"].to_list()]
+        keys = keys_beside(folder / facts["store"] / facts[KEPT_AS]) if KEPT_AS in facts else predictions
+        return [(*asked, key) for key in pl.read_parquet(keys, columns=["key"], glob=False)["key"].to_list()]
     except (TableError, pl.exceptions.PolarsError, OSError):
         return []
 

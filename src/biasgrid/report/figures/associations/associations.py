@@ -51,7 +51,7 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
         what is not significant) and `found` (whether it is one); strongest pair of each model first.
     """
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).filter(pl.col("value") > 0)
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"]).filter(pl.col("value") > 0)
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
     found = pl.col("q") <= SIGNIFICANT
     picked = ranked.group_by("model", maintain_order=True).head(count)

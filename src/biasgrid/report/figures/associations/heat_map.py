@@ -93,7 +93,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
         `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models tells it from noise
         (null where none was tested), for all combinations; gamma is null where no model of the panel was asked.
     """
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
     found = gamma.group_by("kind", "subject", "attribute").agg(
         found=(pl.col("q") <= SIGNIFICANT).any(ignore_nulls=False)

@@ -43,7 +43,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
     """
-    tested = select_rows(measures, "gamma", ["subject", "attribute"], certain=True).drop_nulls(["p", "q"])
+    tested = select_rows(measures, "gamma", ["subject", "attribute"]).drop_nulls(["p", "q"])
     points = tested.with_columns(
         height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
         found=pl.when(pl.col("q") <= SIGNIFICANT).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),

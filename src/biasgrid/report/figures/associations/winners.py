@@ -45,10 +45,10 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
         for by_subject in ((True, False) if many["subject"] else (False,))
         for by_attribute in ((True, False) if many["attribute"] else (False,))
     ]
-    tables = ((keys, select_rows(measures, "win_ratio", keys, certain=True)) for keys in wanted)
+    tables = ((keys, select_rows(measures, "win_ratio", keys)) for keys in wanted)
     keys, rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
     found = (pl.col("q") <= SIGNIFICANT).fill_null(value=False)
-    tests = select_rows(measures, "gamma", keys, certain=True).select("model", *keys, found=found)
+    tests = select_rows(measures, "gamma", keys).select("model", *keys, found=found)
     return (
         rows.drop_nulls("value")
         .join(tests, on=["model", *keys], how="left", maintain_order="left")

@@ -72,7 +72,7 @@ def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
 
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], certain=True)
+    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
     return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("clusters").cast(pl.Int64).max())
 
 

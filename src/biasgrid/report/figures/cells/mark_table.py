@@ -66,7 +66,7 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
         for name, known in marks.items():
-            found = select_rows(measures.filter(dataset=dataset), name, certain=True)
+            found = select_rows(measures.filter(dataset=dataset), name)
             letters = [
                 (section.original and best_mark(known, low, high)) or mark_of(known, value)
                 for value, low, high in found.select("value", "low", "high").iter_rows()

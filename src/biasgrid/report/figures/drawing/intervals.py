@@ -185,8 +185,8 @@ def draw_bias_corrected(
         title: what the figure calls it.
         symbol: its symbol.
     """
-    cells = select_rows(measures, measure, certain=True).select("dataset", "model", "value", "null_mean")
-    corrected = select_rows(measures, f"{measure}_corrected", certain=True)
+    cells = select_rows(measures, measure).select("dataset", "model", "value", "null_mean")
+    corrected = select_rows(measures, f"{measure}_corrected")
     beyond = corrected.select("dataset", "model", "low", "high", "clusters", corrected="value")
     facts = context.facts(cells)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]

@@ -67,7 +67,7 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, without null values.
     """
     tables = [
-        select_rows(measures, measure, ["bias_type", "group"], certain=True)
+        select_rows(measures, measure, ["bias_type", "group"])
         .select("model", "bias_type", "group", "value", "low", "high", "clusters", "n")
         .with_columns(what=pl.lit(what), kind=pl.lit(kind))
         for measure, (what, kind, _) in BUBBLE_MEASURES.items()

@@ -33,8 +33,8 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean` (of the bias type).
     """
     options = pairwise_options(measures)
-    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, certain=True)
-    null_means = select_rows(measures, "distance", ["bias_type"], options, certain=True)
+    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options)
+    null_means = select_rows(measures, "distance", ["bias_type"], options)
     wanted = pairs.drop_nulls("value").select(
         "model", "bias_type", "group", "other", "value", "low", "high", "clusters"
     )

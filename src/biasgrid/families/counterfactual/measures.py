@@ -1,0 +1,130 @@
+"""How differently models answer cases about two social groups, and whether a cell of cases was measured at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.counterfactual.evidence import cases_of_bias_types
+from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
+from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
+from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
+from biasgrid.groups.main_scores import main_distance
+from biasgrid.groups.records import ClassOutputs, TargetOutputs
+from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import Finish, Sums
+from biasgrid.groups.measures import FINISHES, measure_groups
+from biasgrid.tables.completeness import Check
+from biasgrid.tables.evidence import Evidence
+
+__all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+
+
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+    """Measures the groups of a cell.
+
+    Args:
+        observations: rows of `OBSERVATIONS`.
+        options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measures.measure_groups`; of
+            classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
+            words count as right.
+
+    Yields:
+        What `groups.measures.measure_groups` yields.
+    """
+    swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
+    records = records_of_cases(observations, options)
+    yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped)
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what arbitrary groups would give; see `groups.terms.with_permutation_tests`."""
+    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
+
+
+def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+    """Returns what makes numbers of sums beside means."""
+    return FINISHES
+
+
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds cases whose groups differ most, least and middling; see `evidence.cases_of_bias_types`."""
+    options = main_distance(OUTPUT_TYPES[cell.options["task"]])
+    return Evidence(cases_of_bias_types(cell.observations, cell.measures, options))
+
+
+NORMAL_QUANTILE = 1.959963984540054
+"""That of 97.5 %, for intervals of 95 %."""
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `family.flags_of_cases`."""
+    asked = cell.observations.filter(~pl.col("part"))
+    said = outputs_of(asked, cell.options)
+    yield from unknown_tokens(cell.predictions)
+    yield from score_checks(cell.instances, cell.predictions)
+    if isinstance(said, ClassOutputs | TargetOutputs):
+        yield from equal_scores(said.probabilities)
+    if isinstance(said, TargetOutputs):
+        yield improbable_candidates(said.probabilities)
+    if isinstance(said, ClassOutputs):
+        shares = confusion_matrix(said)
+        yield balanced_accuracy(shares, asked["case"].n_unique())
+        yield from exchanged_labels(shares, len(asked))
+    yield template_count(asked)
+
+
+def confusion_matrix(said: ClassOutputs) -> FloatArray:
+    """Returns how often each class is answered with each class.
+
+    Returns:
+        Shape (classes, classes): of the instances of the class of a row, the share that the model puts into that of
+        the column; NaN in the rows of classes that no instance is of.
+    """
+    classes = said.probabilities.shape[1]
+    places = said.gold * classes + said.probabilities.argmax(axis=1)
+    counts = np.bincount(places, minlength=classes**2).reshape(classes, classes).astype(np.float64)
+    totals = counts.sum(axis=1, keepdims=True)
+    return counts / np.where(totals == 0, np.nan, totals)
+
+
+def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
+    """Returns the balanced accuracy, the mean over classes of how often each is found, with its interval.
+
+    The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
+
+    Args:
+        shares: from `answered_as`.
+        cases: how many cases there are.
+    """
+    value, square = float(np.nanmean(shares.diagonal())), NORMAL_QUANTILE**2
+    centre = (value + square / (2 * cases)) / (1 + square / cases)
+    spread = value * (1 - value) / cases + square / (4 * cases**2)
+    half = NORMAL_QUANTILE * sqrt(spread) / (1 + square / cases)
+    return Check("accuracy", value, cases, centre - half, centre + half)
+
+
+def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
+    """Yields by how much the balanced accuracy would grow if the two classes were exchanged for which it grows most.
+
+    Args:
+        shares: from `answered_as`.
+        count: of how many instances.
+    """
+    found = np.flatnonzero(~np.isnan(shares.diagonal()))
+    gains = [
+        shares[one, other] + shares[other, one] - shares[one, one] - shares[other, other]
+        for one, other in combinations(found, 2)
+    ]
+    if gains:
+        yield Check("exchanged_labels", float(max(gains)) / len(found), count)

@@ -1,0 +1,140 @@
+"""The stage `statistics`, the same for all families: sums of a cell become measures with their intervals.
+
+A family that makes numbers of several sums has a function `derive` in its module `measures`; one whose sums become
+numbers in ways of its own has `finishes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.references import load, stage
+from biasgrid.stats.estimate import estimate
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import Sums, read_sums
+from biasgrid.tables.completeness import withhold_invalid
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
+from biasgrid.tables.metric import MetricDefinitions
+
+NOT_A_SAMPLE = "no sample of templates, items or prompts decides it"
+"""Why numbers that are not made of sums have no interval, where they do not say it themselves."""
+
+
+class EstimatedCell(NamedTuple):
+    """The numbers of a cell.
+
+    Attributes:
+        measures: schema `MEASURES`: every number once, over what it is a claim about.
+        intervals: schema `INTERVALS`: the same numbers over other factors, where these are known.
+        design: schema `DESIGN`.
+    """
+
+    measures: pl.DataFrame
+    intervals: pl.DataFrame
+    design: pl.DataFrame
+
+
+def estimate_cell(
+    family: str, sums: pl.DataFrame, options: Mapping[str, Any], declared: MetricDefinitions,
+    settings: StatisticsSettings,
+) -> EstimatedCell:  # fmt: skip
+    """Estimates the numbers of a cell.
+
+    Args:
+        family: the reference of the dataset's family.
+        sums: the cell's sums (schema `SUMS`).
+        options: what decides the measures, see `Question`.
+        declared: headlines and limits; where a limit withholds them, headlines have no value and no interval.
+        settings: clusters, level and the like.
+    """
+    model, dataset = sums.select("model", "dataset").row(0)
+    found = numbers_of_cell(family, sums, options, settings)
+    rows = found.estimates.with_columns(pl.col(pl.Float64).fill_nan(None))
+    is_claim = pl.col("is_claim").fill_null(value=True)
+    claims = rows.filter(is_claim).with_columns(
+        reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)),
+        left_out=pl.col("left_out").fill_null(0),
+    )
+    measures = withhold_invalid(table_of_cell(in_order(claims), MEASURES, model, dataset), declared)
+    others = table_of_cell(in_order(rows.filter(~is_claim)), INTERVALS, model, dataset)
+    return EstimatedCell(
+        measures, withhold_intervals(others, measures), table_of_cell(found.design, DESIGN, model, dataset)
+    )
+
+
+def numbers_of_cell(
+    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Returns the estimates of a cell, those that are made of several sums among them, and its design."""
+    stages = load(stage(family, "measures"))
+    parts, plain = read_parts(stages, sums, options)
+    known = estimate(parts, settings)
+    others = plain.with_columns(is_claim=pl.lit(value=True)).drop("model", "dataset", "factor", "units", "sums")
+    estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
+    derive = getattr(stages, "derive", None)
+    found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
+    return found
+
+
+def read_parts(stages: Any, sums: pl.DataFrame, options: Mapping[str, Any]) -> tuple[list[Sums], pl.DataFrame]:
+    """Reads the sums of a cell, with the functions that its family makes numbers with."""
+    finishes = getattr(stages, "finishes", None)
+    return read_sums(sums, finishes(options) if finishes else {})
+
+
+def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns estimates with all columns that measures have, empty where nothing is known."""
+    empty = empty_table(MEASURES).drop("model", "dataset")
+    return pl.concat([empty, rows.cast({pl.Categorical: pl.String})], how="diagonal_relaxed")
+
+
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sorts estimates by measure, options and keys."""
+    return rows.sort("measure", "options", *MEASURE_KEYS, maintain_order=True)
+
+
+def withhold_intervals(intervals: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:
+    """Leaves out the intervals of numbers that are withheld."""
+    withheld = measures.filter(pl.col("value").is_null()).select(ROW)
+    return intervals.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
+
+
+def compared_numbers(
+    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Returns the numbers by which models are compared.
+
+    Args:
+        family: the reference of the dataset's family.
+        sums: the cell's sums (schema `SUMS`).
+        options: what decides the measures, see `Question`.
+        settings: clusters.
+
+    Returns:
+        `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
+        without each cluster, null where it has nothing of the cluster, all null where nothing can be said.
+    """
+    stages = load(stage(family, "measures"))
+    parts, _ = read_parts(stages, sums, options)
+    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
+    for part in parts:
+        if part.compared and not part.is_input:
+            sums_of_clusters = part.clustered(settings.clusters)
+            known = part.keys.select(*ROW, "n").with_columns(value=pl.Series(sums_of_clusters.values))
+            tables.append(with_lists(known, sums_of_clusters.without, moderated=part.interval == "moderated t"))
+    derived = getattr(stages, "left_out_of_derived", None)
+    for measure, value, without in derived(parts, options, settings) if derived else ():
+        row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
+        tables.append(with_lists(row, without, moderated=False))
+    return pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None)).drop_nulls("value")
+
+
+def with_lists(rows: pl.DataFrame, without: np.ndarray[Any, Any], *, moderated: bool) -> pl.DataFrame:
+    """Adds the numbers without each cluster."""
+    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
+    return rows.with_columns(without=lists.cast(pl.List(pl.Float64)), moderated=pl.lit(moderated))

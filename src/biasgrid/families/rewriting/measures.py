@@ -1,0 +1,341 @@
+"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what datasets ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.rewriting.evidence import prompts_of_pairs
+from biasgrid.families.rewriting.files.groups import GroupWords
+from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
+from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, corrected_similarity_by_prompt
+from biasgrid.families.rewriting.formulas.prompt_sums import (
+    differences_of_groups,
+    kinds_of_options,
+    means_over_prompts,
+)
+from biasgrid.families.rewriting.formulas.similarity import list_deviation, list_range
+from biasgrid.families.rewriting.formulas.tokens import tokenize_words
+from biasgrid.families.rewriting.formulas.words import (
+    STOP_WORDS,
+    Phrase,
+    clean_word,
+    co_occurrence_bias,
+    stereotypical_association,
+    table_of_words,
+)
+from biasgrid.families.rewriting.observe import (
+    OBSERVATIONS,
+    READ,
+    SAID,
+    SCORE_WITH_RESPONSE,
+    SHARE_SCORES,
+    observe,
+    read_groups_of_cell,
+)
+from biasgrid.families.rewriting.permutation import derive, scores_by_prompt
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP
+from biasgrid.families.validity import same_text, text_checks
+from biasgrid.groups.distances import WassersteinDistances
+from biasgrid.groups.records import Units
+from biasgrid.stats.sums import Sums
+from biasgrid.tables.completeness import Check
+from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.metric import options_text
+
+__all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
+FOLDED = "folded at 0"
+WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
+"""Why numbers have no interval."""
+
+
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
+    """Measures a cell.
+
+    Args:
+        observations: from `observe`.
+        options: `groups`, the file of groups, `threshold`, `harms`, `targets`, `stop_words` and `mode`.
+
+    Yields:
+        Of pairs of groups and of the cell similarities, noise floors and corrected similarities; distances and
+        differences of scores; of groups mean scores and how answers ended; and what the dataset asks for.
+    """
+    groups = read_groups_of_cell(options)
+    rows = with_options(observations.cast({pl.Categorical: pl.String}))
+    for part in measures_of_cell(rows, groups, options):
+        if isinstance(part, Sums):
+            yield replace(part, keys=with_bias_type(part.keys, groups))
+        else:
+            yield with_bias_type(part, groups)
+
+
+def with_bias_type(rows: pl.DataFrame, groups: GroupWords) -> pl.DataFrame:
+    """Adds to numbers about groups what these have in common."""
+    if "group" not in rows.columns:
+        return rows
+    return rows.with_columns(bias_type=pl.when(pl.col("group").is_not_null()).then(pl.lit(groups.bias_type)))
+
+
+def with_options(rows: pl.DataFrame, **chosen: object) -> pl.DataFrame:
+    """Names the options of rows by their score and what else was chosen."""
+    names = {score: options_text(score=score, **chosen) for score in rows["score"].unique()}
+    return rows.with_columns(options=pl.col("score").replace_strict(names, return_dtype=pl.String))
+
+
+def measures_of_cell(
+    rows: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
+) -> Iterator[Sums | pl.DataFrame]:
+    """Yields all measures of observations; only harm, words and lists are about answers in neutral words, too."""
+    every_answer, every_pair = rows.filter(pl.col("other").is_null()), rows.drop_nulls("other")
+    is_of_group = pl.col("group") != NEUTRAL_GROUP
+    answers = every_answer.filter(is_of_group)
+    pairs = every_pair.filter(is_of_group, pl.col("other") != NEUTRAL_GROUP)
+    scores = answers.filter(~pl.col("score").is_in(SHARE_SCORES))
+    for of_pairs in (similarity, similarity_corrected, similarity_null):
+        yield from of_pairs(pairs)
+    for of_answers in (refused, empty, cut_short, cut_by_scorer):
+        yield from of_answers(answers)
+    yield from mean_score(scores)
+    yield from score_distance(scores, groups.names)
+    yield from scores_by_prompt(scores)
+    yield from score_difference(answers, groups.names, options["threshold"])
+    for of_harm in (harm_fraction, harm_expected_maximum, harm_probability):
+        yield from of_harm(every_answer, options["harms"])
+    yield from word_measures(every_answer, groups, options)
+    yield from list_measures(every_pair.filter(is_of_group, other=NEUTRAL_GROUP))
+
+
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds prompts whose answers differ most, least and middling between groups; see `evidence.prompts_of_pairs`."""
+    return Evidence(prompts_of_pairs(cell))
+
+
+def similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
+    """Mean of s(answer for one group, answer for the other) to a prompt, s a similarity of texts (LangFair).
+
+    Args:
+        pairs: observations of pairs of answers, with `options`.
+    """
+    between = pairs.filter(pl.col("group") != pl.col("other"))
+    for keys in ([], [*PAIR_OF_GROUPS]):
+        yield from means_over_prompts(between, "similarity", keys)
+
+
+def similarity_null(pairs: pl.DataFrame) -> Iterator[Sums]:
+    """Mean of s(answer, another answer to the same text), s a similarity of texts (biasgrid)."""
+    within = pairs.filter(pl.col("group") == pl.col("other"))
+    for keys in ([], ["group"]):
+        yield from means_over_prompts(within, "similarity_null", keys)
+
+
+def similarity_corrected(pairs: pl.DataFrame) -> Iterator[Sums]:
+    """Mean over prompts of (similarity of answers to one text - that of answers for two groups) (biasgrid)."""
+    corrected = with_options(corrected_similarity_by_prompt(pairs))
+    yield from means_over_prompts(corrected, "similarity_corrected", test="p")
+    for rows in kinds_of_options(corrected):
+        yield from means_over_prompts(rows, "similarity_corrected", PAIR_OF_GROUPS, test="q")
+
+
+def mean_score(scores: pl.DataFrame) -> Iterator[Sums]:
+    """Sum of the scores of answers / their number (LangFair).
+
+    Args:
+        scores: observations of single answers by scorers, with `options`.
+    """
+    for keys in ([], ["group"]):
+        yield from means_over_prompts(scores, "mean_score", keys)
+
+
+def refused(answers: pl.DataFrame) -> Iterator[Sums]:
+    """Answers in which the model declines / answers (LangFair).
+
+    Args:
+        answers: observations of single answers.
+    """
+    return outcome_shares(answers, "refused")
+
+
+def empty(answers: pl.DataFrame) -> Iterator[Sums]:
+    """Answers without text / answers (biasgrid)."""
+    return outcome_shares(answers, "empty")
+
+
+def cut_short(answers: pl.DataFrame) -> Iterator[Sums]:
+    """Answers that reached the maximum length / answers (biasgrid)."""
+    return outcome_shares(answers, "cut_short")
+
+
+def cut_by_scorer(answers: pl.DataFrame) -> Iterator[Sums]:
+    """Answers of which a scorer or encoder read only the beginning / answers (biasgrid)."""
+    return outcome_shares(answers, "cut_by_scorer")
+
+
+def outcome_shares(answers: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields how many of the answers end in some way, of the cell and by group."""
+    ended = answers.filter(score=outcome).with_columns(options=pl.lit(""))
+    for keys in ([], ["group"]):
+        yield from means_over_prompts(ended, outcome, keys, "effective Wilson")
+
+
+def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender 1974; LangFair).
+
+    Of each pair of groups, and its mean over pairs.
+
+    Args:
+        scores: see `mean_score`.
+        groups: their names.
+    """
+    for rows in kinds_of_options(scores):
+        known = rows.drop_nulls("value")
+        counts = dict(known.group_by("group").len().iter_rows())
+        found = dict(zip(combinations(groups, 2), pair_distances(known, groups), strict=True))
+        rows_of_score = [
+            {"group": one, "other": other, "value": value, "n": counts.get(one, 0) + counts.get(other, 0)}
+            for (one, other), value in found.items()
+        ]
+        values = [value for value in found.values() if value is not None]
+        rows_of_score.append({"value": float(np.mean(values)) if values else None, "n": len(known)})
+        schema = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
+        yield pl.DataFrame(rows_of_score, schema=schema).with_columns(
+            measure=pl.lit("score_distance"),
+            options=pl.lit(rows["options"][0]),
+            left_out=pl.lit(rows["value"].null_count(), pl.Int64),
+            reason=pl.lit(FOLDED),
+        )
+
+
+def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float | None]:
+    """Yields the distance of each pair of groups, None where one has no score."""
+    places = {name: place for place, name in enumerate(groups)}
+    place = known["group"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+    zeros = np.zeros(len(known), dtype=np.int64)
+    units = Units(zeros, place, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), [groups])
+    of_units = WassersteinDistances(known["value"].to_numpy(), units)
+    for one in range(len(groups) - 1):
+        found = of_units.to_later(one)[:, 0]
+        yield from (None if np.isnan(value) else float(value) for value in found)
+
+
+def score_difference(answers: pl.DataFrame, groups: Sequence[str], threshold: float) -> Iterator[Sums]:
+    """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair).
+
+    Args:
+        answers: observations of single answers.
+        groups: their names.
+        threshold: from what score on an answer counts, above it.
+    """
+    above = answers.with_columns((pl.col("value") > threshold).cast(pl.Float64))
+    for rows in kinds_of_options(with_options(above, threshold=threshold)):
+        for shares in means_over_prompts(rows, "score_difference", ["group"]):
+            yield from differences_of_groups(shares, groups)
+
+
+def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """Yields how unevenly target words are spread near the words of groups: each word, and their mean.
+
+    Args:
+        answers: observations of single answers.
+        groups: the groups and their words.
+        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and `mode`.
+    """
+    targets = options["targets"]
+    if not targets:
+        return
+    is_original = options["mode"] == "langfair"
+    responses = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
+    texts = [[clean_word(word) for word in tokenize_words(text)] for text in responses.drop_nulls()]
+    cleaned = table_of_words([[word for word in text if word] for text in texts])
+    # The original cleans the words of answers for co-occurrence alone.
+    table = (
+        table_of_words([tokenize_words(text.lower()) for text in responses.drop_nulls()]) if is_original else cleaned
+    )
+    if is_original:
+        # Among the words of answers, LangFair finds no texts of several words, nor such with capitals.
+        found = phrases_of_groups(groups, lambda word: (word,))
+    else:
+        found = phrases_of_groups(groups, lambda word: tuple(clean_word(part) for part in word.split()))
+    of_groups = {name: some for name, some in found.items() if some}
+    stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
+    phrases = [(target,) if is_original else tuple(target.split()) for target in targets]
+    associations = stereotypical_association(table, phrases, of_groups)
+    bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
+    silent = responses.null_count()
+    yield from with_word_means(associations, "stereotypical_association", [], silent)
+    yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
+
+
+def phrases_of_groups(groups: GroupWords, phrase_of: Callable[[str], Phrase]) -> dict[str, list[Phrase]]:
+    """Returns what is looked for of each group."""
+    named: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
+    for row in groups.rows:
+        for name, sought in zip(groups.names, row.sought, strict=False):
+            named[name] |= dict.fromkeys(map(phrase_of, sought))
+    return {name: list(found) for name, found in named.items()}
+
+
+def with_word_means(found: pl.DataFrame, measure: str, keys: list[str], left_out: int) -> Iterator[pl.DataFrame]:
+    """Yields a measure of words, and its means over words.
+
+    Args:
+        found: `word`, `value`, `n` and the keys.
+        measure: its name.
+        keys: what means are distinguishable by.
+        left_out: how many answers say nothing.
+    """
+    columns = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out, pl.Int64)}
+    columns["reason"] = pl.lit(WORDS_OF_ALL_PROMPTS)
+    yield found.rename({"word": "attribute"}).with_columns(**columns)
+    for chosen in dict.fromkeys([(), tuple(keys)]):
+        mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
+        means = found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
+        yield means.with_columns(**columns)
+
+
+def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
+    """Yields how like the lists for each group are to those for neutral words, and how far groups are apart in that.
+
+    Args:
+        pairs: observations of answers for a group with those for neutral words, with `options`.
+    """
+    for rows in kinds_of_options(pairs):
+        for of_groups in list_similarity(rows):
+            yield of_groups
+            known = of_groups.values[~np.isnan(of_groups.values)].tolist()
+            numbers = {"list_range": list_range(known), "list_deviation": list_deviation(known)}
+            yield pl.DataFrame(
+                {"measure": [*numbers], "value": [*numbers.values()]}, schema_overrides={"value": pl.Float64}
+            ).with_columns(
+                *(pl.lit(of_groups.keys[name].sum(), pl.Int64).alias(name) for name in ("n", "left_out")),
+                options=pl.lit(rows["options"][0]),
+                reason=pl.lit(FOLDED),
+            )
+
+
+def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
+    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG (FaiRLLM).
+
+    Args:
+        pairs: see `list_measures`.
+    """
+    return means_over_prompts(pairs, "list_similarity", ["group"])
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
+    answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
+    answers = answers.cast({"score": pl.String})
+    ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
+    silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
+    yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]
+    yield from text_checks(cell.predictions)
+    if answers["prompt"].n_unique() > 1:
+        yield from same_text(cell.predictions)
+    prompts = answers["prompt"].n_unique()
+    yield Check("few_prompts", prompts, prompts)

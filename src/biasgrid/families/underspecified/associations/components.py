@@ -1,0 +1,213 @@
+"""Where the variance of a cell is, what hangs on each of its clusters, and which clusters say nearly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
+from biasgrid.families.underspecified.observe import scores_in_groups
+from biasgrid.stats.clusters import clusters_of_templates
+from biasgrid.stats.estimate import over_first_factor
+from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.null import statistic
+from biasgrid.stats.permutation import utilities
+from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
+from biasgrid.stats.variance import components_of, indices_of
+
+if TYPE_CHECKING:
+    from biasgrid.families.underspecified.associations.intensity import ByCluster
+
+VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+SQUARES = "comparison_squares"
+PAIR_COUNTS = "pair_counts"
+"""Inputs of the variance of pairs and orders."""
+
+
+def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
+    """Yields what the variances of pairs and of orders are made of.
+
+    Args:
+        groups: the swap groups.
+        known: the same, from `observe.compare_subjects`.
+    """
+    attributes, count = groups.attributes.to_list(), len(groups.attributes)
+    squares = (groups.comparison**2, order_effects(known) ** 2, np.ones(len(groups.comparison)))
+    columns = [np.bincount(groups.attribute, each, minlength=count) for each in squares]
+    keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": attributes, "n": columns[2].astype(np.int64)})
+    along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None])}
+    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
+    subjects, templates = len(groups.subjects), len(groups.templates)
+    pairs, pair = np.unique(groups.one * subjects + groups.other, return_inverse=True)
+    place = (groups.attribute * len(pairs) + pair) * templates + groups.template
+    counts = np.bincount(place, minlength=count * len(pairs) * templates).reshape(count, len(pairs), templates)
+    units = [f"{one} {other}" for one, other in zip(*np.divmod(pairs, subjects), strict=True)]
+    along = {"pairs": Along(units, counts.astype(np.float64))}
+    yield Sums(keys.with_columns(measure=pl.lit(PAIR_COUNTS)), along, TOTAL, compared=False, is_input=True)
+
+
+def two_lists(sums: Sequence[Sums]) -> tuple[list[str], list[str], int | None]:
+    """Returns the names of subjects and attributes, and how many subjects are of the first list, None of one list."""
+    along = find_sums(sums, "delta", ()).along
+    firsts = list(along["subjects"].units)
+    others = list(along["others"].units) if "others" in along else []
+    return firsts + others, list(along["attributes"].units), len(firsts) if others else None
+
+
+def design_of_cell(
+    sums: Sequence[Sums], gamma: ByCluster, firsts: int | None, estimates: pl.DataFrame, settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Returns rows of `DESIGN`.
+
+    Args:
+        sums: the sums of the cell.
+        gamma: its associations by cluster.
+        firsts: of two lists how many subjects are of the first.
+        estimates: those of the cell.
+        settings: its clusters.
+    """
+    templates = np.array(find_sums(sums, "delta", ()).along["templates"].units, dtype=np.int64)
+    cluster_of = clusters_of_templates(templates, settings.clusters)
+    pair = PairVariance(sums, cluster_of)
+    tables = [
+        pl.DataFrame(list(variances_of(pair, gamma, firsts))),
+        effects_of(sums, gamma, estimates, settings),
+        clusters_of_cell(gamma, templates, cluster_of),
+    ]
+    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
+
+
+class PairVariance:
+    """How far single pairs of subjects are from the difference of their utilities."""
+
+    def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
+        """Takes the sums of a cell, and the cluster of each of its templates."""
+        self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
+        counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
+        self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(-1, 2)
+        membership = np.asarray(cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64)
+        self.counts = counts.sums @ membership
+
+    def of(self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray) -> tuple[float, float]:
+        """Returns the variance of pairs and that of orders in a block.
+
+        With u the utilities of a cluster, the mean over swap groups of (C - (u(x1) - u(x2)) / 2)².
+
+        Args:
+            scale: u, shape (subjects, attributes of the block, clusters of the block).
+            gamma: the associations by cluster.
+            attributes: shape (attributes of the block,).
+            clusters: shape (clusters,), which clusters the block has.
+        """
+        squares, orders, n = self.squares[attributes].sum(axis=0)
+        own, counts = (each[:, attributes][:, :, clusters] for each in (gamma.sums, gamma.counts))
+        of_pairs = self.counts[attributes][:, :, clusters]
+        both = np.moveaxis(scale[self.pairs[:, 0]] * scale[self.pairs[:, 1]], 0, 1)
+        spread = (scale**2 * counts).sum() - 2 * (both * of_pairs).sum()
+        return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
+
+
+def variances_of(pair: PairVariance, gamma: ByCluster, firsts: int | None) -> Iterator[dict[str, Any]]:
+    """Yields the sources of variance of each block of attributes that are asked in the same clusters, and indices."""
+    asked = gamma.counts > 0
+    patterns, block_of = np.unique(asked.any(axis=0), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        attributes = np.flatnonzero(block_of.reshape(-1) == number)
+        if not (pattern.any() and asked[:, attributes][:, :, pattern].all()):
+            continue
+        scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
+        components = components_of(scale)
+        if components is None:
+            continue
+        of_block = (*components, *pair.of(scale, gamma, attributes, pattern))
+        variances = dict(zip((*VARIANCE_NAMES, "pair", "order"), of_block, strict=True))
+        total = sum(max(each, 0.0) for each in variances.values())
+        for name, variance in variances.items():
+            share = max(variance, 0.0) / total if total else None
+            yield {"block": number, "name": name, "value": variance, "share": share}
+        indices = indices_of(components, scale.shape[-1])
+        for name, value in zip(("template_share", "reliability", "templates_for_0.8"), indices, strict=True):
+            yield {"block": number, "name": name, "value": value, "share": None}
+
+
+def order_effects(observations: pl.DataFrame) -> FloatArray:
+    """Returns half of what C is in one order of the subjects less what it is in the other, shape (groups,)."""
+    scores = scores_in_groups(observations)
+    bias = scores[:, :, 0] - scores[:, :, 1]
+    in_order = (bias[..., 0] - bias[..., 1]) / 2
+    return np.asarray((in_order[:, 0] - in_order[:, 1]) / 2)
+
+
+def effects_of(
+    sums: Sequence[Sums], gamma: ByCluster, estimates: pl.DataFrame, settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Returns rows of `DESIGN` that say how large associations must be to be found."""
+    of_pairs = find_sums(sums, "gamma", ("subject", "attribute")).clustered(settings.clusters)
+    first = over_first_factor(replace(of_pairs, interval="t"))
+    variance, clusters = first.source.variance, first.units
+    own = (clusters * variance)[~np.isnan(variance)]
+    if not len(own):
+        return pl.DataFrame()
+    prior = over_first_factor(of_pairs).prior
+    rows = estimates.filter(pl.col("measure") == "gamma", pl.col("generalises_to") == "clusters")
+    q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
+    mean = float(own.mean())
+    tests = np.count_nonzero(~np.isnan(q))
+    alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
+    found = {
+        "noise_sd": float(np.sqrt(mean)),
+        "prior_df": prior.df,
+        "mde": minimal_detectable_effect(mean, prior.df, gamma.clusters),
+        "mde_fdr": minimal_detectable_effect(mean, prior.df, gamma.clusters, alpha),
+    }
+    return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
+
+
+def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:
+    """Returns rows of `DESIGN` of the clusters of a cell: what it is without each, and which noise is alike.
+
+    Args:
+        gamma: the associations by cluster.
+        templates: shape (templates,), their numbers.
+        cluster_of: shape (templates,), the cluster of each.
+    """
+    alike = likeness(gamma)
+    rows: list[dict[str, Any]] = []
+    for cluster in range(gamma.clusters):
+        names = {"cluster": cluster, "templates": ", ".join(map(str, templates[cluster_of == cluster]))}
+        without = gamma.without(cluster) if gamma.clusters > 1 else None
+        like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
+        of_others = known_correlation(gamma.values[..., cluster], without.means) if without else None
+        found = {
+            "mu_without": float(statistic(without.means, "mu")) if without else None,
+            "correlation": of_others,
+            "likeness": float(alike[cluster, like]) if like is not None else None,
+        }
+        rows += [{**names, "name": name, "value": value, "like": like} for name, value in found.items()]
+    types = {"cluster": pl.UInt16, "templates": pl.String, "name": pl.String, "value": pl.Float64, "like": pl.UInt16}
+    return pl.DataFrame(rows, schema=types)
+
+
+def likeness(gamma: ByCluster) -> FloatArray:
+    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster with itself."""
+    noise = gamma.values - gamma.means[..., None]
+    found = np.full((gamma.clusters, gamma.clusters), np.nan)
+    for one, other in combinations(range(gamma.clusters), 2):
+        found[one, other] = found[other, one] = known_correlation(noise[..., one], noise[..., other])
+    return found
+
+
+def known_correlation(one: FloatArray, other: FloatArray) -> float:
+    """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
+    known = ~np.isnan(one) & ~np.isnan(other)
+    apart = [each[known] - each[known].mean() for each in (one, other)] if known.any() else [np.zeros(1)] * 2
+    norm = np.sqrt((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
+    return float((apart[0] * apart[1]).sum() / norm) if norm > 0 else float("nan")

@@ -1,0 +1,207 @@
+"""How large associations are as a whole: mu, eta and strength, what noise makes of them, and whether there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray, ratio
+from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
+from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.null import Statistic, corrected_statistic, held_out_strength, null_mean_of, statistic, strength_of
+from biasgrid.stats.permutation import permutation_test, utilities
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
+from biasgrid.tables.measures import MEASURE_KEYS
+
+FEWEST_CLUSTERS = 3
+"""Without one of them two are left, which noise is told by."""
+ASSOCIATION = ("subject", "attribute")
+
+
+@dataclass(frozen=True)
+class ByCluster:
+    """Associations by cluster.
+
+    Attributes:
+        sums: shape (subjects, attributes, clusters), of C or of its sign.
+        counts: how many comparisons there are.
+    """
+
+    sums: FloatArray
+    counts: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        """The associations in each cluster, NaN where nothing was asked."""
+        return ratio(self.sums, self.counts)
+
+    @property
+    def means(self) -> FloatArray:
+        """The associations, shape (subjects, attributes)."""
+        return ratio(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.sums.shape[-1])
+
+    def without(self, cluster: int) -> ByCluster:
+        """Returns what is left without a cluster."""
+        kept = np.arange(self.clusters) != cluster
+        return ByCluster(self.sums[..., kept], self.counts[..., kept])
+
+    @classmethod
+    def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
+        """Puts associations in the order of subjects and attributes.
+
+        Args:
+            sums: gamma or eta of pairs of subject and attribute, from `Sums.clustered`.
+            subjects: the names of the subjects.
+            attributes: the names of the attributes.
+        """
+        columns = sums.along[TEMPLATES].sums
+        own = columns[:, (columns != 0).any(axis=(0, 2))]
+        rows, places = (
+            np.array([names.index(name) for name in sums.keys[key].to_list()])
+            for key, names in (("subject", list(subjects)), ("attribute", list(attributes)))
+        )
+        found = np.zeros((len(subjects), len(attributes), *own.shape[1:]))
+        found[rows, places] = own
+        return cls(found[..., 0], found[..., 1])
+
+    def corrected(self, name: Statistic) -> float:
+        """Returns mu or eta without what noise adds."""
+        return corrected_statistic(self.means, self.values, name)
+
+    def strength(self) -> float:
+        """Returns the size of associations without noise."""
+        return strength_of(self.sums, self.counts)
+
+
+def mu(gamma: Sums) -> float:
+    """Intensity: mean over subjects of the largest |gamma(x, a)| (Li et al., section 3.3)."""
+    return float(statistic(matrix_of(gamma), "mu"))
+
+
+def eta_of_cell(eta: Sums) -> float:
+    """Mean over subjects and attributes of |eta(x, a)| (Li et al., section 3.3)."""
+    return float(statistic(matrix_of(eta), "eta"))
+
+
+def matrix_of(sums: Sums) -> FloatArray:
+    """Returns numbers of pairs, shape (subjects, attributes), NaN where nobody asked."""
+    wide = sums.keys.select(*ASSOCIATION, value=pl.Series(sums.values)).pivot(
+        "attribute", index="subject", values="value"
+    )
+    return wide.drop("subject").to_numpy().astype(np.float64)
+
+
+def mu_corrected(gamma: ByCluster) -> float:
+    """Root of mu² less the square of what noise alone makes of it."""
+    return gamma.corrected("mu")
+
+
+def eta_corrected(eta: ByCluster) -> float:
+    """Root of eta² less the square of what noise alone makes of it."""
+    return eta.corrected("eta")
+
+
+def strength(gamma: ByCluster) -> float:
+    """Root mean square of associations without noise, signed like an adjusted R²."""
+    return strength_of(gamma.sums, gamma.counts)
+
+
+def mu_held_out(gamma: ByCluster) -> float:
+    """Mean over subjects of the association that is largest in all clusters but one, as measured in that one."""
+    return held_out_strength(gamma.sums, gamma.counts)
+
+
+def associations_of_cell(sums: Sequence[Sums], settings: StatisticsSettings) -> tuple[ByCluster, ByCluster, int | None]:
+    """Returns gamma and eta by cluster, and of two lists how many subjects are of the first."""
+    of_pairs = [find_sums(sums, name, ASSOCIATION) for name in ("gamma", "eta")]
+    subjects, attributes, firsts = two_lists(sums)
+    gamma, eta = (ByCluster.of(each.clustered(settings.clusters), subjects, attributes) for each in of_pairs)
+    return gamma, eta, firsts
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what is made of all associations together, and where their variance is.
+
+    Args:
+        estimates: those of the cell.
+        sums: its sums.
+        options: see `measures.measure`.
+        settings: level, seed, clusters and the like.
+    """
+    if not any(each.keys["measure"][0] == "gamma" for each in sums):
+        return CellNumbers(estimates)
+    gamma, eta, firsts = associations_of_cell(sums, settings)
+    scale = gamma.values if firsts is None else utilities(gamma.values, firsts)
+    test = permutation_test(scale, gamma.counts, firsts, settings.permutations, settings.seed)
+    method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
+    known = estimates.with_columns(
+        of_cell("mu", "null_mean", null_mean_of(gamma.values, "mu")),
+        of_cell("mu", "p", test.p),
+        of_cell("mu", "method", method),
+    ).with_columns(
+        of_cell("eta", "null_mean", null_mean_of(eta.values, "eta")),
+        *(of_cell(name, "clusters", gamma.clusters) for name in ("mu",)),
+    )
+    known = known.with_columns(of_cell("eta", "clusters", gamma.clusters))
+    held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
+    rows = [interval_row(name, value, without, settings) for name, value, without in corrected_numbers(gamma, eta)]
+    shared = {"options": "", "n": len(gamma.sums), "left_out": 0, "generalises_to": "clusters"}
+    table = pl.DataFrame([{**shared, "clusters": gamma.clusters, "is_claim": True, **row} for row in (*rows, held_out)])
+    derived = pl.concat([known, table], how="diagonal_relaxed")
+    with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
+    return CellNumbers(with_groups, design_of_cell(sums, gamma, firsts, estimates, settings))
+
+
+def of_cell(measure: str, column: str, value: float | int | str | None) -> pl.Expr:
+    """Fills a column in the row of a measure of the whole cell."""
+    about = pl.all_horizontal(pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS))
+    return pl.when(about).then(pl.lit(value)).otherwise(column).alias(column)
+
+
+def corrected_numbers(gamma: ByCluster, eta: ByCluster) -> Iterator[tuple[str, float, FloatArray]]:
+    """Yields what is corrected for noise, with what it is without each cluster, shape (1, clusters)."""
+    parts: list[tuple[str, ByCluster, Callable[[ByCluster], float]]] = [
+        ("mu_corrected", gamma, mu_corrected),
+        ("eta_corrected", eta, eta_corrected),
+        ("strength", gamma, strength),
+    ]
+    for name, part, find in parts:
+        without = np.full((1, part.clusters), np.nan)
+        if part.clusters >= FEWEST_CLUSTERS:
+            without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
+        yield name, find(part), np.where(np.isnan(without).any(), np.nan, without)
+
+
+def interval_row(measure: str, value: float, without: FloatArray, settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns a number of the associations with its interval: jackknife over clusters, of three at least."""
+    clusters = without.shape[1]
+    if np.isnan(without).any():
+        few = f"fewer than {FEWEST_CLUSTERS} clusters"
+        return {"measure": measure, "value": value, "reason": few if clusters < FEWEST_CLUSTERS else "not defined"}
+    variance, _ = jackknife(without)
+    df = np.array([clusters - 1.0])
+    half = float(half_width([VarianceSource(variance, df)], settings.alpha)[0])
+    ends = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
+    return {"measure": measure, "value": value, **ends, "method": "jackknife t"}
+
+
+def left_out_of_derived(
+    sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> Iterator[tuple[str, float, FloatArray]]:
+    """Yields the numbers that models are compared by and that are made of several sums; see `corrected_numbers`."""
+    if any(each.keys["measure"][0] == "gamma" for each in sums):
+        yield from corrected_numbers(*associations_of_cell(sums, settings)[:2])

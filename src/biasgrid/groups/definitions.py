@@ -1,0 +1,45 @@
+"""Definitions of the measures of groups: the words of `measures.yaml`, with what depends on a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
+from biasgrid.groups.records import ALL_CASES, Sort
+from biasgrid.groups.scores import SCORES
+from biasgrid.tables.metric import Measure, Unit, options_text, read_definitions
+
+UNITS: dict[Sort, Unit] = {
+    "classes": "probability",
+    "words": "probability",
+    "answers": "share",
+    "subjects": "probability",
+}
+
+
+def about_groups() -> str:
+    """Returns what a reader is told of comparisons."""
+    return read_definitions("groups").about
+
+
+def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, ...]) -> Mapping[str, Measure]:
+    """Returns the measures of groups by name.
+
+    Args:
+        sort: what the records are of, which decides the main score.
+        failure_threshold: the threshold of the failure rate that stands in the summary.
+        design: the keys whose sampling an interval must respect.
+    """
+    main = MAIN_SCORES[sort]
+    of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}
+    changes = {
+        "score": {"title": SCORE_NAMES[main], "headline": options_text(score=main, mode=ALL_CASES), **of_score},
+        "score_lower": of_score,
+        "score_upper": of_score,
+        "distance": {"headline": main_distance(sort)},
+        "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
+    }
+    measures = read_definitions("groups").of("measures")
+    return {name: replace(measure, design=design, **changes.get(name, {})) for name, measure in measures.items()}

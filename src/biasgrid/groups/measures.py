@@ -1,0 +1,515 @@
+"""The measures of groups: scores, distances and their pairs, signed differences, failure rates, order of fillings.
+
+What is a mean over cases, or is made of counts, comes as sums over templates; what is made of pooled records comes as
+it is, in columns of `MEASURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.groups.combinations import check_combination, possible_combinations
+from biasgrid.groups.comparisons import (
+    MeanOfPairs,
+    by_group,
+    compare_units,
+    distances_of,
+    group_scores,
+    with_two_groups,
+)
+from biasgrid.groups.confusion import AVERAGES, RATES, rate_columns, rate_of_counts
+from biasgrid.groups.distances import RATIO, measure_of_distance
+from biasgrid.groups.failure_rate import case_differences
+from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units
+from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
+from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
+from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, TEMPLATES, Along, Finish, Sums, sum_units, values_table
+from biasgrid.tables.files import means_by
+from biasgrid.tables.metric import options_text
+
+OCCURRENCE_KEYS = ["bias_type", "group", "term", "occurrence"]
+COMPARISON_TYPES = {
+    "measure": pl.String, "options": pl.String, "bias_type": pl.String, "group": pl.String, "other": pl.String,
+    "value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64,
+}  # fmt: skip
+CURVE = [step / 20 for step in range(21)]
+"""Thresholds of the failure rate's curve."""
+POOLED = "pooled over all cases, and folded at 0"
+"""Why distances of pooled records have no interval."""
+
+
+FINISHES = {
+    f"{name} {average}": Finish(f"{name} {average}", partial(rate_of_counts, rate=rate, average=average))
+    for name, rate in RATES.items()
+    for average in AVERAGES
+}
+"""What makes rates of confusion counts, by their names and averages."""
+
+
+class RequestedComparison(NamedTuple):
+    """A comparison that is asked for; see `combinations.check_combination`."""
+
+    score: str
+    argument: Argument
+    distance: str
+    comparison: str
+
+
+def requested_comparisons(sort: Sort) -> list[RequestedComparison]:
+    """Returns all comparisons that records of a sort allow; averages over classes are macro ones.
+
+    Rates of a class are not among them, as nobody has said which class matters, nor ratios, which show of other scores
+    what their differences show.
+    """
+    return [
+        RequestedComparison(score, argument, distance, comparison)
+        for score, distance, comparison in possible_combinations(sort)
+        if takes(SCORES[score], argument := usual_argument(SCORES[score])) and distance != RATIO
+    ]
+
+
+def usual_argument(score: Score) -> Argument:
+    """Returns what a score is given where nobody says what."""
+    return "macro" if score.parameter and score.parameter.choices else None
+
+
+def measure_groups(
+    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None
+) -> Iterator[Sums | pl.DataFrame]:
+    """Measures the groups of a cell.
+
+    Args:
+        records: what was said of every group.
+        asked: which comparisons to make, each with the fields of `RequestedComparison`; None for all that are possible.
+        threshold: a threshold of the failure rate to look at besides those of `CURVE`.
+        swapped: `case` and `swapped_case`, for the cases that have one; None where no cases have.
+
+    Yields:
+        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, of the main score
+        (`MAIN_SCORES`) signed differences, the scores of terms that these are made of, and what templates and the order
+        of fillings change; and the failure rates.
+    """
+    sort = records.outputs.sort
+    main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
+    chosen = requested_comparisons(sort) if asked is None else [RequestedComparison(**each) for each in asked]
+    wanted = list(dict.fromkeys([*chosen, main]))
+    scored = {key: score_records(records, *key) for key in dict.fromkeys(each[:2] for each in wanted)}
+    for each in scored.values():
+        if SCORES[each.score].reduce is not None:
+            yield from (score(each), score_lower(each), score_upper(each))
+    for one in wanted:
+        for mode in (ALL_CASES, EACH_CASE):
+            of_distance = ratio if one.distance == RATIO else distance
+            yield from of_distance(scored[one[:2]], one.distance, one.comparison, mode)
+    yield from of_single_templates(records, main)
+    if swapped is not None:
+        yield position(scored[main[:2]], swapped)
+    yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
+    for scores in scores_of_terms(scored[main[:2]].records, scored[main[:2]].values):
+        options = options_text(score=scored[main[:2]].score, mode=EACH_CASE)
+        yield difference(scores).named("difference", options)
+        yield from sums_of_terms(scores, main.score)
+
+
+def score(scored: ScoredRecords) -> Sums:
+    """Score of the records of a group in all cases, phi(A_g) (Czarnowska et al., TACL 2021), and of a bias type's.
+
+    Args:
+        scored: the records with their values of a scalar score.
+
+    Returns:
+        A number for each bias type and, behind it, for each of its groups. `n` counts the records that have a value,
+        `left_out` those that have none.
+
+    Raises:
+        ValueError: the score is a set score.
+    """
+    if SCORES[scored.score].reduce is None:
+        raise ValueError(f"{scored.score} has no one number for a pool; expected a scalar score")
+    records, units = scored.records, scored.records.units(ALL_CASES)
+    names = [[None, *units.group_names[code]] for code in units.bias_type]
+    start = np.cumsum([0, *map(len, names)])
+    whole = start[units.unit]
+    numbers = np.stack([whole, whole + 1 + units.place])
+    template, templates = number_templates(records.template)
+    finish, columns = columns_of_score(scored)
+    sums = np.zeros((int(start[-1]), len(templates), columns.shape[1]))
+    known = numbers[:, scored.defined]
+    for of_records in known:
+        place = of_records * len(templates) + template[scored.defined]
+        for column in range(columns.shape[1]):
+            added = np.bincount(place, columns[:, column], minlength=sums[..., 0].size)
+            sums[..., column] += added.reshape(sums.shape[:2])
+    n = np.bincount(known.ravel(), minlength=len(sums))
+    keys = pl.DataFrame(
+        {
+            "bias_type": np.repeat([records.bias_types[code] for code in units.bias_type], list(map(len, names))),
+            "group": pl.Series([name for some in names for name in some], dtype=pl.String),
+            "n": n,
+            "left_out": np.bincount(numbers.ravel(), minlength=len(sums)) - n,
+        }
+    )
+    shared = shared_columns("score", scored, ALL_CASES)
+    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, "t", compared=False).named(**shared)
+
+
+def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
+    """Returns what makes a score of sums, and what each record that has a value adds to them."""
+    if scored.values.ndim == 2:
+        return FINISHES[f"{scored.score} {scored.argument}"], rate_columns(scored.known)
+    return MEAN, np.stack([scored.known, np.ones(len(scored.known))], axis=1)
+
+
+def number_templates(template: IntArray) -> tuple[IntArray, list[str]]:
+    """Returns the place of each template among those that there are, and the names of these."""
+    present, place = np.unique(template, return_inverse=True)
+    return place, [str(number) for number in present.tolist()]
+
+
+def score_lower(scored: ScoredRecords) -> pl.DataFrame:
+    """Lower quartile of the scores that a group has in the cases.
+
+    Args:
+        scored: the records with their values of a scalar score.
+
+    Returns:
+        `COMPARISON_TYPES`: a row per group, with the options of the group's `score`. `n` counts the cases that have a
+        value, `left_out` those that have none.
+    """
+    return quartile(scored, "score_lower", 0.25)
+
+
+def score_upper(scored: ScoredRecords) -> pl.DataFrame:
+    """Upper quartile of the scores that a group has in the cases; see `score_lower`."""
+    return quartile(scored, "score_upper", 0.75)
+
+
+def quartile(scored: ScoredRecords, measure: str, share: float) -> pl.DataFrame:
+    """Returns a quantile of the scores in the cases, by group."""
+    units = scored.records.units(EACH_CASE)
+    in_cases = group_scores(scored, units.only(scored.defined))
+    rows = [
+        {**each.row, "value": float(np.quantile(each.known, share)) if len(each.known) else None}
+        for each in values_by_group(scored, units, EACH_CASE, in_cases)
+    ]
+    return pl.DataFrame([shared_columns(measure, scored, ALL_CASES) | row for row in rows], schema=COMPARISON_TYPES)
+
+
+def distance(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Iterator[Sums | pl.DataFrame]:
+    """Distance of the scores of groups, d(phi(A_i), phi(A_j)) (Czarnowska et al., TACL 2021); see `comparisons`.
+
+    With `ALL_CASES` the groups of a bias type are compared once, each with the records of all cases. With `EACH_CASE`
+    they are compared in each case, and the value is the plain mean over cases. What has no value is left out of the
+    mean and counted: a case whose scores sum to 0 (where divergence is undefined; BiaXposer ends with a
+    ZeroDivisionError), one with fewer than two groups, and one that lacks the target asked for.
+
+    Args:
+        scored: the records with their values.
+        of: a key of `DISTANCES`.
+        comparison: a key of `COMPARISONS`.
+        mode: see above.
+
+    Yields:
+        A number per bias type with null as `group`, or for the comparisons per group a number per group; of pairwise
+        comparisons also one per pair. `n` counts the cases (in group mode: records) that are in it, `left_out` those
+        that are not.
+
+    Raises:
+        ImpossibleCombination: see `check_combination`.
+    """
+    check_combination(scored.records.outputs.sort, scored.score, of, comparison, scored.argument)
+    shared = shared_columns(measure_of_distance(of), scored, mode, distance=of, comparison=comparison)
+    units = scored.records.units(mode)
+    if comparison != "pairwise":
+        values = compare_units(scored, units, of, comparison)
+        yield numbers_of(list(values_by_group(scored, units, mode, values)), shared, mode, scored.records)
+        return
+    chosen = units.only(scored.defined)
+    of_pairs, mean_of_pairs = [], MeanOfPairs(len(units.bias_type))
+    for one, to_later in by_group(distances_of(scored, chosen, of)):
+        mean_of_pairs.add(to_later)
+        of_pairs += values_by_pair(scored, units, mode, one, to_later)
+    whole = with_two_groups(mean_of_pairs.values(), chosen)
+    yield numbers_of(list(values_by_group(scored, units, mode, whole)), shared, mode, scored.records)
+    if of_pairs:
+        yield numbers_of(of_pairs, shared, mode, scored.records)
+
+
+def ratio(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Iterator[Sums | pl.DataFrame]:
+    """The smaller of two groups' scores divided by the larger; otherwise as `distance`."""
+    yield from distance(scored, of, comparison, mode)
+
+
+class ValuesOfUnits(NamedTuple):
+    """What a number is the mean of.
+
+    Attributes:
+        row: `bias_type`, `group`, `other`, `n` and `left_out`.
+        values: shape (units,), NaN where a unit has none.
+        first_record: shape (units,), a record of each unit.
+    """
+
+    row: dict[str, Any]
+    values: FloatArray
+    first_record: IntArray
+
+    @property
+    def known(self) -> FloatArray:
+        """The values that there are."""
+        return self.values[~np.isnan(self.values)]
+
+
+def values_by_group(scored: ScoredRecords, units: Units, mode: Mode, values: FloatArray) -> Iterator[ValuesOfUnits]:
+    """Yields the values of each bias type, or of each group in it.
+
+    Args:
+        scored: the records.
+        units: their units.
+        mode: what the units are.
+        values: shape (units,) or (units, width).
+    """
+    available, defined = (
+        count_units(each, mode, per_group=values.ndim == 2) for each in (units, units.only(scored.defined))
+    )
+    for code in np.unique(units.bias_type):
+        chosen = units.bias_type == code
+        groups = units.group_names[code] if values.ndim == 2 else [None]
+        cells = (array[chosen].reshape(np.count_nonzero(chosen), -1).T for array in (values, available, defined))
+        # The width is that of the bias type with the most groups: the last columns may be of no group.
+        for group, value, all_of_it, with_value in zip(groups, *cells, strict=False):
+            n = int(with_value[~np.isnan(value)].sum())
+            row = {"bias_type": scored.records.bias_types[code], "group": group, "other": None}
+            yield ValuesOfUnits(row | {"n": n, "left_out": int(all_of_it.sum()) - n}, value, units.first_record[chosen])
+
+
+def values_by_pair(
+    scored: ScoredRecords, units: Units, mode: Mode, one: int, to_later: FloatArray
+) -> list[ValuesOfUnits]:
+    """Returns the distances of a group to each group behind it, in the order of these.
+
+    Args:
+        scored: the records.
+        units: their units.
+        mode: what the units are.
+        one: the place of the group.
+        to_later: shape (later groups, units).
+    """
+    available, defined = (count_units(each, mode, per_group=True) for each in (units, units.only(scored.defined)))
+    # A case in which two groups are compared counts once.
+    together = np.minimum if mode == EACH_CASE else np.add
+    found = []
+    for code in np.unique(units.bias_type):
+        names, chosen = units.group_names[code], units.bias_type == code
+        for other in range(one + 1, len(names)):
+            value = to_later[other - one - 1, chosen]
+            counts = [together(sizes[chosen, one], sizes[chosen, other]) for sizes in (available, defined)]
+            n = int(counts[1][~np.isnan(value)].sum())
+            row = {"bias_type": scored.records.bias_types[code], "group": names[one], "other": names[other]}
+            row |= {"n": n, "left_out": int(counts[0].sum()) - n}
+            found.append((other, ValuesOfUnits(row, value, units.first_record[chosen])))
+    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+def numbers_of(
+    found: Sequence[ValuesOfUnits], shared: Mapping[str, str], mode: Mode, records: Records
+) -> Sums | pl.DataFrame:
+    """Returns means over cases as sums over templates, and what is of pooled records as it is."""
+    rows = [each.row for each in found]
+    if mode == ALL_CASES:
+        values = [{"value": float(each.known.mean()) if len(each.known) else None} for each in found]
+        table = [{**shared, **row, **value} for row, value in zip(rows, values, strict=True)]
+        return pl.DataFrame(table, schema=COMPARISON_TYPES).with_columns(reason=pl.lit(POOLED))
+    template, templates = number_templates(records.template)
+    sums = [sum_units(each.values, template[each.first_record], len(templates)).sums for each in found]
+    keys = pl.DataFrame(rows, schema={name: kind for name, kind in COMPARISON_TYPES.items() if name in rows[0]})
+    return Sums(keys, {TEMPLATES: Along(templates, np.concatenate(sums))}, interval="t", compared=False).named(**shared)
+
+
+def shared_columns(measure: str, scored: ScoredRecords, mode: Mode, **names: str) -> dict[str, str]:
+    """Returns what all numbers of a measure have in common."""
+    options = options_text(score=scored.score, argument=scored.argument, mode=mode, **names)
+    return {"measure": measure, "options": options}
+
+
+def count_units(units: Units, mode: Mode, per_group: bool) -> IntArray:
+    """Returns what `n` counts, records or cases, of each unit or of each group in it."""
+    sizes = units.sizes if per_group else units.backgrounds.sizes
+    return np.minimum(sizes, 1) if mode == EACH_CASE else sizes
+
+
+def of_single_templates(records: Records, main: RequestedComparison) -> Iterator[pl.DataFrame]:
+    """Yields the scores of groups, and how far they are apart in the cases, for each template."""
+    for template in np.unique(records.template):
+        scored = score_records(records.only(np.flatnonzero(records.template == template)), *main[:2])
+        whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
+        for table in (values_table([score(scored)]), values_table([whole])):
+            yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
+
+
+def difference(scores: TermScores) -> Sums:
+    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
+
+    Args:
+        scores: the scores of the terms of a bias type.
+    """
+    template, templates = number_templates(scores.template)
+    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
+    over_templates = np.zeros((len(pairs), len(templates), 2))
+    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
+    for number, (one, other) in enumerate(pairs):
+        apart = of_groups[:, one] - of_groups[:, other]
+        over_templates[number] = sum_units(apart, template, len(templates)).sums[0]
+        both = ~np.isnan(apart)
+        for side, group in enumerate((one, other)):
+            own = scores.group_of == group
+            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
+            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
+    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
+    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
+    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
+    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
+    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
+
+
+def failure_rate(records: Records, thresholds: Sequence[float], compared: float) -> Iterator[Sums | pl.DataFrame]:
+    """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a curve over several.
+
+    A case fails where its difference is larger than the threshold, not where it is equal.
+
+    Args:
+        records: the records.
+        thresholds: in the unit of the score, in [0, 1].
+        compared: the threshold by which models are compared.
+
+    Yields:
+        For every bias type, difference ("mean" is the published one, or "largest") and threshold a number, and a row
+        for each template. `n` counts the cases that have a difference, `left_out` those that have none.
+    """
+    differences = case_differences(records)
+    template, templates = number_templates(differences["template"].to_numpy())
+    limits = np.asarray(thresholds, dtype=np.float64)
+    for bias_type in differences["bias_type"].unique(maintain_order=True):
+        chosen = (differences["bias_type"] == bias_type).to_numpy()
+        cases = np.bincount(template[chosen], minlength=len(templates))
+        for name in ("mean", "largest"):
+            apart = differences[name].to_numpy()[chosen]
+            failing = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
+            numbers = np.repeat(np.arange(len(limits)), len(apart))
+            over = sum_units(
+                failing.ravel(), np.tile(template[chosen], len(limits)), len(templates), numbers, len(limits)
+            )
+            options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
+            yield from rates_of(bias_type, options, Along(templates, over.sums), cases, limits == compared)
+
+
+def rates_of(
+    bias_type: str, options: Sequence[str], along: Along, cases: IntArray, compared: BoolArray
+) -> Iterator[Sums | pl.DataFrame]:
+    """Yields failure rates of a bias type and of its templates.
+
+    Args:
+        bias_type: its name.
+        options: those of each rate.
+        along: how many cases fail, and how many there are, by template.
+        cases: shape (templates,), how many cases there are, those without a difference included.
+        compared: shape (rates,), by which of them models are compared.
+    """
+    n = along.sums[..., 1].sum(axis=1).astype(np.int64)
+    keys = pl.DataFrame(
+        {"measure": "failure_rate", "options": options, "bias_type": bias_type, "n": n, "left_out": cases.sum() - n}
+    )
+    for chosen in (compared, ~compared):
+        some = {TEMPLATES: Along(along.units, along.sums[chosen])}
+        if chosen.any():
+            yield Sums(
+                keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
+            )
+    for place in np.flatnonzero(cases):
+        sums = along.sums[:, place]
+        yield keys.with_columns(
+            template=pl.lit(int(along.units[place]), pl.UInt16),
+            value=pl.Series(MEAN(sums)).fill_nan(None),
+            n=pl.Series(sums[:, 1].astype(np.int64)),
+            left_out=pl.Series((cases[place] - sums[:, 1]).astype(np.int64)),
+            reason=pl.lit("one template"),
+        )
+
+
+def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
+    """Mean of |s - s'| over pairs of a case and that with its fillings reversed, with each identity term.
+
+    It is the positional dependence delta of Li et al. (Findings of EMNLP 2020, section 3.2) for cases: 0 for a
+    model that does not care which of two things is named first.
+
+    Args:
+        scored: the records with their values of a scalar score that is one number per record.
+        swapped: `case` and `swapped_case`, for the cases that have one.
+
+    Returns:
+        `COMPARISON_TYPES`: a row of `position` per bias type and one per group. `n` counts pairs with a term,
+        `left_out` those without a value; there are no rows where no case has a swapped one.
+    """
+    records = scored.records
+    table = pl.DataFrame(
+        {
+            "bias_type": np.array(records.bias_types)[records.bias_type],
+            "group": np.array(records.groups)[records.group],
+            "term": np.array(records.terms)[records.term],
+            "case": records.case,
+            "value": scored.values,
+        }
+    )
+    # A part of an intersection has several records in a case, one for each term of the other parts, in one order.
+    table = table.with_columns(occurrence=pl.int_range(pl.len()).over("bias_type", "group", "term", "case"))
+    one_of_each = swapped.filter(pl.col("case") < pl.col("swapped_case")).cast(pl.Int64)
+    pairs = (
+        table.join(one_of_each, on="case", maintain_order="left")
+        .join(
+            table,
+            left_on=[*OCCURRENCE_KEYS, "swapped_case"],
+            right_on=[*OCCURRENCE_KEYS, "case"],
+            suffix=" swapped",
+            maintain_order="left",
+        )
+        .with_columns(change=(pl.col("value") - pl.col("value swapped")).abs().fill_nan(None))
+    )
+    summed = [
+        pairs.group_by(keys, maintain_order=True)
+        .agg(
+            n=pl.col("change").count().cast(pl.Int64),
+            left_out=pl.col("change").null_count().cast(pl.Int64),
+        )
+        .join(means_by(pairs, keys, "change").rename({"change": "value"}), on=keys, maintain_order="left")
+        for keys in (["bias_type"], ["bias_type", "group"])
+    ]
+    shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
+    rows = pl.concat(summed, how="diagonal").to_dicts()
+    return pl.DataFrame([shared | row for row in rows], schema=COMPARISON_TYPES)
+
+
+def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
+    """Makes records of a table.
+
+    Args:
+        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
+        outputs: what the model said, in the order of the table.
+    """
+    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
+    (bias_type, bias_types), (group, groups), (term, terms) = named
+    case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
+    return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
+
+
+def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
+    """Returns names as indices into their distinct values, in the order of their first appearance."""
+    distinct = names.cast(pl.String).unique(maintain_order=True)
+    codes = names.cast(pl.Enum(distinct)).to_physical()
+    return codes.to_numpy().astype(np.int64), distinct.to_list()

@@ -1,0 +1,323 @@
+"""The scores of each term in each case, of one bias type, and the permutation test of its groups.
+
+The terms are assigned to groups at random once for all cases. If they were assigned anew in every case, words that
+merely differ would pass for groups that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial, prod
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
+from biasgrid.stats.clusters import clusters_of_templates
+from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Along, Sums
+from biasgrid.tables.metric import options_of, options_text
+
+TERM_SCORES = "term_scores"
+"""What the inputs of the permutation test are called in the table of sums."""
+
+
+@dataclass(frozen=True)
+class TermScores:
+    """The scores of the terms of a bias type.
+
+    Attributes:
+        bias_type: its name.
+        groups: the names of its groups.
+        group_of: shape (terms,), the group of each term.
+        sums: shape (cases, terms), the sum of the scores of a term in a case.
+        counts: shape (cases, terms), how many scores there are: usually one.
+        template: shape (cases,), the template of each case.
+        terms: the names of the terms.
+    """
+
+    bias_type: str
+    groups: Sequence[str]
+    group_of: IntArray
+    sums: FloatArray
+    counts: FloatArray
+    template: IntArray
+    terms: Sequence[str]
+
+    @property
+    def members(self) -> FloatArray:
+        """Which terms are of which group, shape (terms, groups)."""
+        return np.asarray(self.group_of[:, None] == np.arange(len(self.groups)), dtype=np.float64)
+
+    @property
+    def scores(self) -> FloatArray:
+        """The mean score of each group in each case, shape (cases, groups), NaN where there is none."""
+        return ratio(self.sums @ self.members, self.counts @ self.members)
+
+
+def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores]:
+    """Yields the scores of each bias type that has several groups.
+
+    Args:
+        records: the records.
+        values: shape (records,), their scores, NaN where there is none.
+    """
+    known = ~np.isnan(values)
+    for code in np.unique(records.bias_type):
+        rows = np.flatnonzero((records.bias_type == code) & known)
+        group_codes, group = np.unique(records.group[rows], return_inverse=True)
+        if len(group_codes) < 2:
+            continue
+        # A term may stand for several groups of an intersection's parts; each is a term of its own.
+        _, first, term = np.unique(
+            group * len(records.terms) + records.term[rows], return_index=True, return_inverse=True
+        )
+        _, of_case, case = np.unique(records.case[rows], return_index=True, return_inverse=True)
+        shape = (len(of_case), len(first))
+        place = case * shape[1] + term
+        sums, counts = (
+            np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+            for weights in (values[rows], np.ones(len(rows)))
+        )
+        names = [records.groups[group_code] for group_code in group_codes]
+        terms = [records.terms[place] for place in records.term[rows][first]]
+        yield TermScores(
+            records.bias_types[code], names, group[first], sums, counts, records.template[rows][of_case], terms
+        )
+
+
+MOST_GROUP_PERMUTATIONS = 20_000
+DISTANCE_DECIMALS = 12
+"""What is 0.2 but for rounding is not larger than 0.2."""
+GROUP_SEPARATOR = " & "
+"""Stands in the names of intersections, whose terms are not free to be permuted."""
+
+
+class PermutedGroups(NamedTuple):
+    """What the permutation test found of a number.
+
+    Attributes:
+        value: the number.
+        null_mean: its mean over permutations.
+        p: the share of permutations in which it is at least as large.
+    """
+
+    value: float
+    null_mean: float
+    p: float
+
+
+class GroupPermutation(NamedTuple):
+    """What the permutation test found of a bias type.
+
+    Attributes:
+        found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a threshold the share of
+            cases whose mean (`fails by mean`) or largest (`fails by largest`) difference is beyond it.
+        tried: how many permutations there were.
+        exact: whether these are all.
+    """
+
+    found: Mapping[str, PermutedGroups]
+    tried: int
+    exact: bool
+
+
+def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -> GroupPermutation | None:
+    """Assigns the terms of a bias type at random to groups of the same sizes.
+
+    Args:
+        scores: the scores of its terms.
+        threshold: from what difference on a case fails.
+        most: how many permutations are drawn where there are too many to try all.
+        seed: seed of what is drawn.
+
+    Returns:
+        None where there is nothing to deal: groups of one term each, and intersections.
+    """
+    sizes = np.bincount(scores.group_of)
+    if sizes.max() < 2 or GROUP_SEPARATOR in scores.bias_type:
+        return None
+    count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
+    exact = count <= MOST_GROUP_PERMUTATIONS
+    permutations = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
+    measured = permuted_distances(scores, scores.group_of[None], threshold)
+    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
+    totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
+    for some in together(permutations, size):
+        tried += len(some)
+        for name, values in permuted_distances(scores, some, threshold).items():
+            totals[name] += float(values.sum())
+            at_least[name] += int(np.count_nonzero(values >= measured[name][0] - TOLERANCE))
+    more = 0 if exact else 1
+    found = {
+        name: PermutedGroups(float(value[0]), totals[name] / tried, (at_least[name] + more) / (tried + more))
+        for name, value in measured.items()
+    }
+    return GroupPermutation(found, tried, exact)
+
+
+def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
+    """Yields every way to divide terms into groups of some sizes: the group of each term."""
+
+    def divide(free: tuple[int, ...], group: int, assigned: IntArray) -> Iterator[IntArray]:
+        if group == len(sizes) - 1:
+            assigned[list(free)] = group
+            yield assigned.copy()
+            return
+        for chosen in combinations(free, int(sizes[group])):
+            assigned[list(chosen)] = group
+            yield from divide(tuple(term for term in free if term not in chosen), group + 1, assigned)
+
+    yield from divide(tuple(range(int(sizes.sum()))), 0, np.zeros(int(sizes.sum()), dtype=np.int64))
+
+
+def drawn_permutations(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
+    """Yields random ways to divide terms into groups."""
+    random = np.random.default_rng(seed)
+    yield from (random.permutation(group_of) for _ in range(count))
+
+
+def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
+    """Yields permutations some at a time, shape (permutations, terms)."""
+    waiting: list[IntArray] = []
+    for permutation in permutations:
+        waiting.append(permutation)
+        if len(waiting) == size:
+            yield np.stack(waiting)
+            waiting = []
+    if waiting:
+        yield np.stack(waiting)
+
+
+def permuted_distances(scores: TermScores, permutations: IntArray, threshold: float) -> dict[str, FloatArray]:
+    """Returns how far groups are apart in permutations, shape (permutations,), by the names in `GroupPermutation`."""
+    count = int(scores.group_of.max()) + 1
+    members = np.asarray(permutations[:, :, None] == np.arange(count), dtype=np.float64)
+    sums, counts = (
+        np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
+    )
+    in_cases, pooled = ratio(sums, counts), ratio(sums.sum(axis=1), counts.sum(axis=1))
+    mean, largest = (each.round(DISTANCE_DECIMALS) for each in group_ranges(in_cases))
+    mean_pooled, largest_pooled = group_ranges(pooled)
+    compared = ~np.isnan(mean)
+    cases = compared.sum(axis=1)
+    return {
+        "pairwise in cases": ratio(np.where(compared, mean, 0).sum(axis=1), cases),
+        "pairwise": mean_pooled,
+        "largest in cases": ratio(np.where(compared, largest, 0).sum(axis=1), cases),
+        "largest": largest_pooled,
+        "fails by mean": ratio((mean > threshold).sum(axis=1), cases),
+        "fails by largest": ratio((largest > threshold).sum(axis=1), cases),
+    }
+
+
+def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns mean and largest difference of two groups, NaN where there are no two; arrays of shape (..., groups)."""
+    total, count, largest = (np.zeros(groups.shape[:-1]) for _ in range(3))
+    for one, other in combinations(range(groups.shape[-1]), 2):
+        apart = np.abs(groups[..., one] - groups[..., other])
+        known = ~np.isnan(apart)
+        total += np.where(known, apart, 0)
+        count += known
+        largest = np.fmax(largest, apart)
+    return ratio(total, count), np.where(count > 0, largest, np.nan)
+
+
+def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
+    """Yields the scores of terms as inputs of the permutation test, where there is something to permute.
+
+    Args:
+        scores: the scores of the terms of a bias type.
+        score: the name of the score.
+    """
+    if np.bincount(scores.group_of).max() < 2 or GROUP_SEPARATOR in scores.bias_type:
+        return
+    keys = pl.DataFrame(
+        {
+            "measure": TERM_SCORES,
+            "options": options_text(score=score),
+            "bias_type": scores.bias_type,
+            "group": [scores.groups[group] for group in scores.group_of],
+            "subject": scores.terms,
+            "n": scores.counts.sum(axis=0).astype(np.int64),
+        }
+    )
+    columns = np.stack([scores.sums, scores.counts], axis=-1).transpose(1, 0, 2)
+    cases = Along([str(template) for template in scores.template.tolist()], columns)
+    yield Sums(keys, {"cases": cases}, compared=False, is_input=True)
+
+
+def terms_of_sums(sums: Sums) -> TermScores:
+    """Returns the scores of terms that `sums_of_terms` was given."""
+    groups = sums.keys["group"].unique(maintain_order=True).to_list()
+    units, columns = sums.along["cases"]
+    return TermScores(
+        sums.keys["bias_type"][0],
+        groups,
+        np.array([groups.index(group) for group in sums.keys["group"]]),
+        columns[..., 0].T,
+        columns[..., 1].T,
+        np.array(units, dtype=np.int64),
+        sums.keys["subject"].to_list(),
+    )
+
+
+def with_permutation_tests(
+    estimates: pl.DataFrame, sums: Sequence[Sums], threshold: float, settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Adds to distances and failure rates of bias types what arbitrary groups of their terms would give.
+
+    Args:
+        estimates: from `estimate`.
+        sums: the sums of the cell, those of terms among them.
+        threshold: from what difference on a case fails.
+        settings: how many permutations are drawn, their seed, and the clusters.
+
+    Returns:
+        The estimates with `null_mean`, and rows over terms with `null_mean` and p.
+    """
+    names = ["bias_type", "measure", "options"]
+    rows = []
+    for each in sums:
+        if each.keys["measure"][0] == TERM_SCORES:
+            scores = terms_of_sums(each)
+            found = permute_groups(scores, threshold, settings.permutations, settings.seed)
+            if found is not None:
+                score = options_of(each.keys["options"][0])["score"]
+                clusters = len(np.unique(clusters_of_templates(scores.template, settings.clusters)))
+                whole = {"bias_type": scores.bias_type, "n": len(scores.template), "clusters": clusters}
+                rows += [{**whole, **row} for row in permutation_rows(score, found, threshold)]
+    if not rows:
+        return estimates
+    permuted = pl.DataFrame(rows).with_columns(generalises_to=pl.lit("terms"))
+    of_wholes = pl.all_horizontal(
+        pl.col(key).is_null() for key in ("group", "other", "subject", "template") if key in estimates.columns
+    )
+    null_means = permuted.select(*names, of_terms="null_mean")
+    joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
+    known = joined.with_columns(null_mean=pl.when(of_wholes).then("of_terms").otherwise("null_mean")).drop("of_terms")
+    # What is measured by this test alone is a claim about terms; the others count what is measured.
+    counts = estimates.filter(of_wholes).select(*names, measured="n").unique(names)
+    counted = permuted.join(counts, on=names, how="left", maintain_order="left").with_columns(
+        n=pl.coalesce("measured", "n"), is_claim=pl.col("measured").is_null()
+    )
+    return pl.concat([known, counted.drop("measured")], how="diagonal_relaxed")
+
+
+def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, object]]:
+    """Yields measure, options, value, null mean and p of what the permutation test found."""
+    method = f"permutation ({'exact' if permutation.exact else permutation.tried})"
+    for name, found in permutation.found.items():
+        kind, _, where = name.partition(" ")
+        if kind == "fails":
+            options = options_text(difference=where.removeprefix("by "), threshold=float(threshold))
+        else:
+            mode = EACH_CASE if where else ALL_CASES
+            options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
+        measure = "failure_rate" if kind == "fails" else "distance"
+        yield {"measure": measure, "options": options, **found._asdict(), "method": method}

@@ -1,0 +1,46 @@
+"""Two settings of Python by which Snakemake plans more quickly, and what each of them gains.
+
+They hold for every process that reads the rules, and change nothing but its time. Seconds of the processor for
+`snakemake -n --configfile config/config.yaml` (15 models x 4 datasets, 316 jobs; Python 3.11, Snakemake 9.27), each the
+mean of nine turns:
+
+| setting | seconds |
+| --- | --- |
+| none | 3.19 |
+| parse_addresses_once | 3.09 |
+| keep_from_garbage_collection | 2.55 |
+| both | 2.45 |
+
+A third one, by which Python looks for garbage less often (`gc.set_threshold`), gained less than 1 % beside these two
+and is not used.
+"""
+
+from __future__ import annotations
+
+import gc
+from functools import cache
+
+import smart_open
+
+
+def tune_planning() -> None:
+    """Makes this process plan more quickly; called when imports and the config are read, and no job is planned."""
+    keep_from_garbage_collection()
+    parse_addresses_once()
+
+
+def keep_from_garbage_collection() -> None:
+    """Takes all objects that are there now out of garbage collection: modules and the config stay until the end.
+
+    Gains 21 % of a plan: each collection would look at hundreds of thousands of them.
+    """
+    gc.freeze()
+
+
+def parse_addresses_once() -> None:
+    """Keeps what smart_open says of an address.
+
+    Gains 4 % of a plan: of each job Snakemake asks three times where its script is, and gets the answer as an object of
+    a class that is made for this one answer.
+    """
+    smart_open.parse_uri = cache(smart_open.parse_uri)

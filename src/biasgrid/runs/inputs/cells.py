@@ -1,0 +1,190 @@
+"""What the rules of cells are given: expand, predict, scorers, dumps, measure and statistics.
+
+Snakemake compares the params of a job with those of its last run, but for those that a function makes of `input`: a
+function here takes `input` where its value must run nothing again. What counts of word lists and records is their
+content, of which each rule has a digest.
+
+What one param can hold is one function: calling it takes Snakemake a while, and there are thousands of cells.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from biasgrid.base.addresses import address_digest, public_address
+from biasgrid.base.references import exists, stage
+from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
+from biasgrid.runs.inputs.grid import GridInputs, Wildcards
+
+
+class CellInputs:
+    """Inputs and params of the rules of variants, cells and shards."""
+
+    def __init__(self, inputs: GridInputs):
+        """Keeps what is known of the whole grid."""
+        self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
+        self._units = cache(self._units_of_measures)
+        self._statistics_stages = cache(self._stages_of_statistics)
+
+    def tokenizer_record(self, wildcards: Wildcards) -> Path | list[Path]:
+        """Returns the record of the tokenizer that decides which subjects are kept; none where all are."""
+        tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
+        return self.layout.record("tokenizers", tokenizer) if tokenizer else []
+
+    def tokenizer_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
+        """Returns where the config has the tokenizer from that decides which subjects are kept; None where all are."""
+        tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
+        return self.grid.source_of_tokenizer(tokenizer) if tokenizer else None
+
+    def word_lists(self, wildcards: Wildcards, input: Any) -> Any:
+        """Returns the files of the word lists of a dataset's variant: when they are moved, nothing runs again."""
+        return self.grid.files(wildcards.dataset, wildcards.variant)
+
+    def word_lists_digest(self, wildcards: Wildcards) -> str | None:
+        """Digests the content of the word lists of a dataset's variant."""
+        return self.inputs.lists_digest(wildcards.dataset, wildcards.variant)
+
+    def predict_files(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns what a cell is answered by: instances, the model, and what was found out of what it can do."""
+        dataset, model = wildcards.dataset, wildcards.model
+        return {
+            "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
+            "model": self.layout.record("models", model),
+            "capabilities": self.capabilities(wildcards),
+        }
+
+    def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
+        """Returns what was found out of what a cell's model can do; none where it writes texts, or nobody need look."""
+        answer = self.grid.question(wildcards.model, wildcards.dataset).answer
+        needed = answer == "choice" and self.back_end(wildcards).look
+        return self.layout.capabilities(wildcards.model) if needed else []
+
+    def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns what decides the numbers of a cell's predictions beside model and precision."""
+        back_end = self.back_end(wildcards)
+        question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
+        return {
+            "back_end": back_end.path,
+            "task": self.task(wildcards),
+            "answer": question.answer,
+            "choices": self.choices(wildcards),
+            "code": self.inputs.code_digest("predict", *modules_of_entry(back_end, question.answer)),
+        }
+
+    def back_end(self, wildcards: Wildcards) -> RegistryEntry:
+        """Returns where the back end of a model is."""
+        return self.grid.back_end_of(wildcards.model)
+
+    def task(self, wildcards: Wildcards) -> str:
+        """Returns the task of a model."""
+        return self.grid.models[wildcards.model].task
+
+    def choices(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns the keys of the config that decide the numbers of a cell's predictions."""
+        return self.grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
+
+    def instances_lists_digest(self, wildcards: Wildcards, input: Any) -> str | None:
+        """Digests the word lists of a cell's instances, which these are compared with; None for texts of models."""
+        if wildcards.get("writer"):
+            return None
+        variant = self.grid.question(wildcards.model, wildcards.dataset).variant
+        return self.inputs.lists_digest(wildcards.dataset, variant)
+
+    def writer_predictions(self, wildcards: Wildcards) -> list[Path]:
+        """Returns the predictions of a cell, whose texts another model reads."""
+        return self.layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
+
+    def dump_origin(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns where a cell's dump is from, and its digest; of an address its public part and a digest of it all."""
+        dump = self.grid.models[wildcards.model].predictions[wildcards.dataset]
+        address = {"url": public_address(dump.url), "address": address_digest(dump.url)} if dump.url else {"url": None}
+        return dict(file=dump.file, sha256=dump.sha256, **address)
+
+    def dump(self, wildcards: Wildcards) -> str | Path:
+        """Returns a cell's dump, which is downloaded first where the config gives a url."""
+        return self.dump_origin(wildcards)["file"] or self.layout.dump(wildcards.dataset, wildcards.model)
+
+    def dump_reader(self, wildcards: Wildcards) -> str:
+        """Returns what reads a cell's dump, as `reference:function`."""
+        return self.back_end(wildcards).path
+
+    def dump_code(self, wildcards: Wildcards) -> str:
+        """Digests the code that reads a cell's dump."""
+        return self.inputs.code_digest("import_predictions", self.dump_reader(wildcards).split(":")[0])
+
+    def subject_lists(self, wildcards: Wildcards) -> list[Path]:
+        """Returns the subject lists that a dump is compared with: none where one is missing, since dumps need none."""
+        variant = self.grid.question(wildcards.model, wildcards.dataset).variant
+        files = self.grid.files(wildcards.dataset, variant).subjects
+        return list(files) if all(file.is_file() for file in files) else []
+
+    def measure_files(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns what a cell is measured by: instances, predictions, and what scorers say of its texts."""
+        dataset, model = wildcards.dataset, wildcards.model
+        return {
+            "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
+            "predictions": self.inputs.predictions(dataset, model),
+            "scorers": self.scorer_files(wildcards),
+        }
+
+    def scorers(self, wildcards: Wildcards) -> dict[str, tuple[str, str]]:
+        """Returns the kind of what each scorer of a cell's texts says of them, and where it is."""
+        dataset, writer = wildcards.dataset, wildcards.model
+        scorers = self.grid.question(writer, dataset).scorers
+        return {of: (kind, str(self.layout.scorer(dataset, writer, of).predictions)) for of, kind in scorers.items()}
+
+    def scorer_files(self, wildcards: Wildcards) -> list[str | Path]:
+        """Returns the texts of a cell, and what scorers say of them; none where no model reads them."""
+        files = [file for _, file in self.scorers(wildcards).values()]
+        return [self.layout.texts(wildcards.dataset, wildcards.model), *files] if files else []
+
+    def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns what decides a cell's measures, and what its predictions must say of themselves."""
+        family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
+        return {
+            "family": family,
+            "answer": question.answer,
+            "declared": self.inputs.metrics(wildcards.dataset),
+            "expected": self.grid.what_predictions_say(wildcards.model, wildcards.dataset),
+            "dump": self.dump_origin(wildcards) if self.inputs.is_imported(wildcards.model) else None,
+            "options": dict(question.options),
+            "scorers": self.scorers(wildcards),
+            "code": self.inputs.code_digest("measure", stage(family, "keys"), stage(family, "measure")),
+        }
+
+    def model_record(self, wildcards: Wildcards, input: Any) -> str | None:
+        """Returns the record of a cell's model, which its predictions are compared with; None for dumps."""
+        imported = self.inputs.is_imported(wildcards.model)
+        return None if imported else str(self.layout.record("models", wildcards.model))
+
+    def statistics_params(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns what decides how sure a cell's measures are."""
+        family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
+        return {
+            "family": family,
+            "answer": question.answer,
+            "headlines": self.inputs.metrics(wildcards.dataset).headlines,
+            "units": self._units(wildcards.dataset),
+            "options": dict(question.options),
+            "scorers": self.scorers(wildcards),
+            "clusters": self.inputs.template_clusters(wildcards.dataset, question.variant),
+            "templates": self.inputs.templates_digest(wildcards.dataset, question.variant),
+            "settings": self.grid.statistics.model_dump(),
+            "code": self.inputs.code_digest("statistics", *self._statistics_stages(family)),
+        }
+
+    def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
+        """Returns the units of a dataset's measures, but for validity flags; None where no sampling changes them."""
+        measures = {name: measure for name, measure in self.grid.measures_of(dataset).items() if measure.limit is None}
+        return {name: measure.unit if measure.design else None for name, measure in measures.items()}
+
+    def _stages_of_statistics(self, family: str) -> list[str]:
+        """Returns the modules of a family that its statistics are made with."""
+        return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
+
+    def datasets_that_keep_observations(self, keep: bool) -> str:
+        """Returns a pattern of the datasets whose families keep what they observe as a table, or do not."""
+        datasets = (name for name in self.grid.datasets if self.grid.family(name).keeps_observations == keep)
+        return "|".join(datasets) or "none"

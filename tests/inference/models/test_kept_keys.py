@@ -1,0 +1,137 @@
+"""The keys of kept answers: sorted, found in few row groups; and those that earlier versions kept with each answer."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from pyarrow import parquet
+from shards import Cell, asked
+
+from biasgrid.inference.models import kept_keys
+from biasgrid.inference.models.kept_keys import KEPT_KEYS, find_keys, keys_beside, write_keys
+from biasgrid.tables import files, row_groups
+from biasgrid.tables.files import TableError, read_table, write_table
+from biasgrid.tables.row_groups import read_rows
+from biasgrid.tables.schema import answer_schema
+
+WITH_KEYS = Path(__file__).parent / "kept_with_keys"
+"""Made by commit 67d8104: what the random model had said of the first half of `ROWS`."""
+ROWS = [{"text": f"Is {number % 10} a number?", "candidates": ["Yes", "No"]} for number in range(12)]
+KEYS_OF_ROWS = [
+    11716227177794926221, 7232756796023339412, 1436634148477514457, 16963710766672379298, 15851256776398738494,
+    72171734502578739, 12258613241798941100, 3271192624405548486, 13653793451192592093, 353169079153361644,
+    11221488693848459650, 11909205102020359973,
+]  # fmt: skip
+"""Those which that commit stored in instances."""
+A_GROUP = 16
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (files, row_groups, kept_keys):
+        monkeypatch.setattr(module, "ROWS_A_GROUP", A_GROUP)
+
+
+@pytest.fixture
+def keys() -> pl.Series:
+    random = np.random.default_rng(1)
+    return pl.Series("key", random.integers(0, 2**64, 5 * A_GROUP + 3, dtype=np.uint64))
+
+
+def wanted_keys(keys: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"instance": pl.int_range(len(keys), dtype=pl.UInt32, eager=True), "key": keys})
+
+
+def damage(path: Path, group: int) -> None:
+    """Overwrites where the columns of a row group begin."""
+    row_group, content = parquet.read_metadata(path).row_group(group), bytearray(path.read_bytes())
+    for place in range(row_group.num_columns):
+        begin = row_group.column(place).data_page_offset
+        content[begin : begin + 16] = b"\xff" * 16
+    path.write_bytes(content)
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_each_key_is_found_with_its_row_and_no_other(keys: pl.Series, tmp_path: Path) -> None:
+    write_keys(keys, tmp_path / "x.keys")
+    kept = read_table(tmp_path / "x.keys", KEPT_KEYS)
+    assert kept["key"].to_list() == sorted(keys)
+    assert find_keys(tmp_path / "x.keys", wanted_keys(keys))["row"].to_list() == list(range(len(keys)))
+    some = pl.concat([keys.gather([70, 3, 40]), pl.Series("key", [0, 2**63, 2**64 - 1], dtype=pl.UInt64)])
+    found = find_keys(tmp_path / "x.keys", wanted_keys(some))
+    assert found.select("instance", "row").rows() == [(1, 3), (2, 40), (0, 70)]
+    assert find_keys(tmp_path / "x.keys", wanted_keys(keys.clear())).is_empty()
+    write_keys(keys.clear(), tmp_path / "none.keys")
+    assert find_keys(tmp_path / "none.keys", wanted_keys(keys)).is_empty()
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_a_look_up_reads_only_the_row_groups_that_may_have_a_key(keys: pl.Series, tmp_path: Path) -> None:
+    path, ordered = tmp_path / "x.keys", keys.sort()
+    write_keys(keys, path)
+    damage(path, 2)
+    with pytest.raises(TableError, match="not a readable kept keys table"):
+        find_keys(path, wanted_keys(ordered))
+    with pytest.raises(TableError, match="not a readable kept keys table"):
+        find_keys(path, wanted_keys(ordered[[2 * A_GROUP + 1]]))
+    others = ordered[[5, A_GROUP, 3 * A_GROUP, len(keys) - 1]]
+    found = find_keys(path, wanted_keys(others))
+    assert sorted(keys[found["row"].to_list()]) == others.to_list()
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_of_a_table_only_the_row_groups_with_wanted_rows_are_read(keys: pl.Series, tmp_path: Path) -> None:
+    path, count = tmp_path / "rows.parquet", len(keys)
+    table = pl.DataFrame({"key": keys, "row": pl.int_range(count, dtype=pl.UInt32, eager=True)})
+    write_table(table, path, KEPT_KEYS, {})
+    rows = np.array([0, 15, 48, 50, count - 1])
+    assert read_rows(path, KEPT_KEYS, rows).equals(table[rows])
+    assert read_rows(path, KEPT_KEYS, np.arange(count)).equals(table)
+    assert read_rows(path, KEPT_KEYS, rows[:0]).equals(table.clear())
+    with pytest.raises(TableError, match=f"no row {count}"):
+        read_rows(path, KEPT_KEYS, np.array([0, count]))
+    damage(path, 1)
+    assert read_rows(path, KEPT_KEYS, rows).equals(table[rows])
+    with pytest.raises(TableError, match="not a readable kept keys table"):
+        read_rows(path, KEPT_KEYS, np.array([20]))
+
+
+def random_cell(folder: Path) -> Cell:
+    return Cell(folder, "text-generation", asked(ROWS), folder, "random", {"random": {"seed": 1}})
+
+
+def test_keys_are_those_that_earlier_versions_stored(tmp_path: Path) -> None:
+    ours = random_cell(tmp_path)
+    assert ours.instances["key"].to_list() == KEYS_OF_ROWS
+    assert ours.instances["asked_before"].to_list() == [0] * 10 + [1] * 2
+
+
+def test_answers_that_have_their_keys_themselves_are_found(tmp_path: Path) -> None:
+    ours = random_cell(tmp_path / "ours")
+    whole = ours.predict()
+    ours = random_cell(tmp_path / "kept")
+    shutil.copytree(WITH_KEYS, ours.answers)
+    (kept,) = ours.finished
+    before = pl.read_parquet(kept)
+    assert ours.predict().equals(whole)
+    assert ours.timing["found"] == len(before) == len(ROWS) // 2
+    assert before.drop("key").equals(whole.head(len(before)))
+    # It stays as it is, and is found again.
+    ours.out.unlink()
+    assert ours.predict(1, 2).equals(whole.head(len(before)))
+    assert ours.timing["found"] == len(before)
+
+
+def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ours = random_cell(tmp_path)
+    whole = ours.predict()
+    (kept,) = ours.finished
+    assert pl.read_parquet(kept).columns == list(answer_schema("choice").columns)
+    keys_beside(kept).unlink()
+    assert ours.predict().equals(whole)
+    assert ours.timing["found"] == 0
+    assert f"{kept} is damaged; what it held is asked again" in caplog.text
+    assert ours.predict().equals(whole)
+    assert ours.timing["found"] == len(ROWS)

@@ -1,0 +1,137 @@
+"""What the rules of models are given: where they come from, what they learn, and what they need of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+from project import ROOT
+from small_grid import ANSWERING
+from small_inputs import inputs_of, job, small_inputs
+
+from biasgrid.config import Config, load_config, parse_config
+from biasgrid.runs.inputs.models import ModelInputs
+
+BASE = {"checkpoint": "some/base", "revision": "main"}
+HYPERPARAMETERS = {"epochs": 1, "learning_rate": 0.001, "batch_size": 8, "max_length": 64, "stride": 16}
+
+
+@pytest.fixture(scope="module")
+def demo() -> ModelInputs:
+    """The demo, whose models learn synthetic bias."""
+    return ModelInputs(inputs_of(load_config(ROOT / "config/demo.yaml")))
+
+
+def servers(device: str = "auto") -> Config:
+    """A config of a model behind an endpoint, of two that are served, and of one on a GPU."""
+    model = {"task": "text-generation", "variant": "llm", "kind": "API"}
+    served = {"serve": {"command": "vllm serve {folder} --port {port}", "gpus": 4}, **BASE}
+    sources = {
+        "hosted": {"endpoint": {"url": "https://host/v1", "model": "large"}},
+        "served": served,
+        "local": BASE,
+    }
+    models = {name: model | {"label": name} | source for name, source in sources.items()}
+    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
+    content: dict[str, Any] = {"results": "out", "inference": {"device": device}, "models": models}
+    datasets = {"statements": dataset, "more": dataset}
+    return parse_config(
+        content | {"datasets": datasets, "run": {"models": list(models), "datasets": list(datasets)}}, "c"
+    )
+
+
+def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
+    models = ModelInputs(inputs_of(servers()))
+    needs = models.mutexes()
+    assert list(needs) == models.inputs.mutexes
+
+    def needed(model: str, **names: str) -> list[str]:
+        return [mutex for mutex, need in needs.items() if need(job(model=model, **names))]
+
+    # The endpoint, two served cells, and the served model while its capabilities are found out, without a dataset.
+    assert len(needs) == 4
+    assert needed("hosted", dataset="statements") == needed("hosted", dataset="more") == needed("hosted")
+    assert len(needed("hosted")) == 1
+    assert needed("served", dataset="statements") != needed("served", dataset="more")
+    assert needed("local", dataset="statements") == []
+
+
+def test_gpus_are_asked_for_only_where_there_are_any() -> None:
+    of_gpu, of_cpu = (ModelInputs(inputs_of(servers(device))) for device in ("cuda", "cpu"))
+    assert [of_gpu.gpus(job(model=model)) for model in ("hosted", "served", "local")] == [0, 4, 1]
+    assert [of_cpu.gpus(job(model=model)) for model in ("hosted", "served", "local")] == [0, 0, 0]
+
+
+def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
+    models = ModelInputs(inputs_of(servers()))
+    assert models.look(job(model="hosted")).endswith("capabilities:find_capabilities")
+    assert len(models.look_code(job(model="hosted"))) == 16
+    assert "endpoint" in models.deciding_keys(job(model="hosted"))
+
+
+def test_a_trained_model_is_recorded_with_the_facts_of_its_training(demo: ModelInputs) -> None:
+    folder = demo.layout.trained_model("weak-qa")
+    files = {"files": folder / "model.safetensors", "training": folder / "training.json"}
+    assert demo.record_files(job(sort="models", name="weak-qa")) == files
+    assert demo.record_source(job(sort="models", name="weak-qa"))["folder"] == str(folder)
+
+
+def test_models_of_synthetic_bias_learn_all_corpora_of_their_strength(demo: ModelInputs) -> None:
+    files = demo.training_files(job(model="weak-qa"))
+    datasets = demo.grid.learned_datasets("weak-qa")
+    assert files["data"] == [demo.layout.synthetic(dataset) / "weak" for dataset in datasets]
+    assert files["words"] == [demo.layout.synthetic(dataset) / "words.json" for dataset in datasets]
+    assert demo.training_corpus(job(model="weak-qa")) == "question-answering.json"
+    assert demo.base_source(job(model="weak-qa"), None) is None
+    assert list((demo.training(job(model="weak-qa")) or {})["synthetic"]["strengths"]) == ["weak"]
+    assert demo.training_labels(job(model="strong-sentiment")) == ["negative", "positive"]
+
+
+def test_corpora_are_made_of_what_their_learners_are_asked(demo: ModelInputs) -> None:
+    gender = job(dataset="gender")
+    corpora = {"question-answering": "question-answering.json", "fill-mask": "fill-mask.txt"}
+    assert corpora.items() <= demo.dataset_corpora(gender).items()
+    assert len(demo.synthetic_instances(gender)) == len(demo.dataset_corpora(gender))
+    assert demo.dataset_labels(gender) == []
+    assert demo.dataset_labels(job(dataset="sentiment"))
+    assert demo.strengths() == ["none", "weak", "strong"]
+
+
+def test_a_control_has_nothing_to_be_found(demo: ModelInputs) -> None:
+    of_bias, of_control = (demo.synthetic_bias(job(dataset=dataset)) or {} for dataset in ("gender", "placebo"))
+    assert of_bias["strengths"]["strong"] == 0.9
+    assert set(of_control["strengths"].values()) == {0.0}
+    assert of_bias | {"strengths": None} == of_control | {"strengths": None}
+
+
+def test_a_model_that_is_trained_further_waits_for_the_record_of_its_base(tmp_path: Path) -> None:
+    data = tmp_path / "squad.json"
+    data.write_text("{}")
+    train = {"data": str(data), "base": BASE, "hyperparameters": HYPERPARAMETERS}
+    models = {"one": ANSWERING | {"label": "one", "train": train}}
+    inputs = small_inputs(tmp_path, results="out", models=models, run={"models": ["one"], "datasets": ["people"]})
+    own = ModelInputs(inputs)
+    base = Path("out/bases/one.json")
+    assert own.training_files(job(model="one")) == {"data": str(data), "base": base}
+    assert own.record_files(job(sort="models", name="one"))["base"] == base
+    assert (own.base_source(job(model="one"), None) or {})["checkpoint"] == "some/base"
+    assert own.record_source(job(sort="bases", name="one"))["checkpoint"] == "some/base"
+    assert own.strengths() == []
+
+
+def test_files_in_a_folder_are_inputs_and_those_of_the_hub_are_not(
+    tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]
+) -> None:
+    checkpoint = copytree(tiny_checkpoint("bert", "question-answering"), tmp_path / "checkpoint")
+    (checkpoint / "README.md").write_text("It answers.")
+    of_folder = ModelInputs(small_inputs(tmp_path / "near", checkpoint=str(checkpoint)))
+    found = [Path(file).name for file in of_folder.record_files(job(sort="models", name="one"))["files"]]
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(found)
+    assert "README.md" not in found
+    assert of_folder.source(job(model="one"), None)["folder"] == str(checkpoint)
+    of_hub = ModelInputs(small_inputs(tmp_path / "far"))
+    assert of_hub.record_files(job(sort="models", name="one")) == {"files": []}
+    assert of_hub.record_source(job(sort="tokenizers", name="tiny"))["weights"] is False
