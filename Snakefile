@@ -38,7 +38,6 @@ rule all:
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
         inputs.of_cells(layout.measures),
-        inputs.of_cells(layout.statistics),
         inputs.of_datasets(layout.comparisons),
         layout.summary("csv"),
         layout.report,

@@ -1,8 +1,9 @@
-# Models of a dataset against each other, from what the statistics of each cell keep: no cell is read anew for each pair.
+# Models of a dataset against each other, from the sums of each cell.
 rule compare:
     input:
-        without_clusters=inputs.of_dataset(layout.without_clusters),
-        variances=inputs.of_dataset(layout.variances),
+        sums=inputs.of_dataset(layout.sums),
+        measures=inputs.of_dataset(layout.measures),
+        design=inputs.of_dataset(layout.design),
     output:
         comparisons=layout.comparisons(),
         ranks=layout.ranks(),

@@ -1,14 +1,13 @@
+# Predictions are read once: what numbers are made of, and the sentences behind them.
 rule measure:
     input:
         unpack(cells.measure_files),
     output:
-        measures=layout.measures(),
+        sums=layout.sums(),
         evidence=layout.evidence(),
         parts=layout.evidence_parts(),
     log:
         layout.log("measure", "{dataset}", "{model}"),
-    wildcard_constraints:
-        dataset=cells.datasets_that_keep_observations(False),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
@@ -21,28 +20,14 @@ rule measure:
         "../workflow/scripts/measure.py"
 
 
-# Of some families what was observed in the predictions is a table as well.
-use rule measure as measure_and_keep with:
-    output:
-        measures=layout.measures(),
-        evidence=layout.evidence(),
-        parts=layout.evidence_parts(),
-        observations=layout.observations(),
-    wildcard_constraints:
-        dataset=cells.datasets_that_keep_observations(True),
-
-
-# How sure the measures are: no model is asked, and nothing else runs again, where its settings change.
+# Numbers and how sure they are: no prediction is read, and nothing else runs again, where level or clusters change.
 rule statistics:
     input:
-        unpack(cells.measure_files),
-        measures=layout.measures(),
+        sums=layout.sums(),
     output:
-        statistics=layout.statistics(),
-        variances=layout.variances(),
-        clusters=layout.clusters(),
-        by_template=layout.by_template(),
-        without_clusters=layout.without_clusters(),
+        measures=layout.measures(),
+        intervals=layout.intervals(),
+        design=layout.design(),
     log:
         layout.log("statistics", "{dataset}", "{model}"),
     localrule: True
@@ -59,7 +44,6 @@ rule statistics:
 rule summary:
     input:
         measures=inputs.of_cells(layout.measures),
-        statistics=inputs.of_cells(layout.statistics),
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),

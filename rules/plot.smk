@@ -2,11 +2,10 @@ rule plot:
     input:
         measures=pages.figure_files(layout.measures),
         synthetic=pages.figure_effects,
-        statistics=pages.figure_files(layout.statistics),
-        variances=pages.figure_files(layout.variances),
-        clusters=pages.figure_files(layout.clusters),
+        intervals=pages.figure_files(layout.intervals),
+        design=pages.figure_files(layout.design),
         ranks=pages.figure_ranks,
-        by_template=pages.figure_associations,
+        parts=pages.figure_parts,
     output:
         # A folder, because which figures there are hangs on the dataset.
         report(

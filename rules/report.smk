@@ -7,7 +7,6 @@ rule report:
         measures=inputs.of_cells(layout.measures),
         evidence=inputs.of_cells(layout.evidence),
         parts=inputs.of_cells(layout.evidence_parts),
-        statistics=inputs.of_cells(layout.statistics),
         comparisons=inputs.of_datasets(layout.comparisons),
         ranks=inputs.of_datasets(layout.ranks),
         instances=inputs.instances_of_variants(),

@@ -1,4 +1,4 @@
-"""Rule compare: what statistics keep of the cells of a dataset -> how its models differ, their ranks and agreement."""
+"""Rule compare: sums of the cells of a dataset -> how its models differ, their ranks and agreement."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,8 +18,8 @@ from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import table_provenance
 
-models, paths = snakemake.params.models, map(Path, snakemake.input.without_clusters)
-files = dict(zip(models, zip(paths, map(Path, snakemake.input.variances), strict=True), strict=True))
+tables = (map(Path, snakemake.input[name]) for name in ("sums", "measures", "design"))
+files = dict(zip(snakemake.params.models, zip(*tables, strict=True), strict=True))
 cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks
 found = compare_models(snakemake.wildcards.dataset, cells, StatisticsSettings(**snakemake.params.statistics), marks)
@@ -29,7 +29,7 @@ facts = table_provenance(
     code=snakemake.params.code,
     statistics=snakemake.params.statistics,
     marks={measure: [asdict(mark) for mark in known] for measure, known in marks.items()},
-    cells={model: read_provenance(without) for model, (without, _) in files.items()},
+    cells={model: read_provenance(measures) for model, (_, measures, _) in files.items()},
 )
 for name, schema in COMPARISON_TABLES.items():
     write_table(getattr(found, name), snakemake.output[name], schema, facts)

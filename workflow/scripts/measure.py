@@ -1,4 +1,4 @@
-"""Rule measure: instances and predictions of a cell -> measures, and the sentences behind them."""
+"""Rule measure: instances and predictions of a cell -> sums, and the sentences behind its numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +10,14 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
-from biasgrid.base.references import load, stage
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.scorers import read_scorers
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
+from biasgrid.tables.sums import SUMS
 
 instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
 cell = snakemake.params.cell
@@ -29,20 +29,19 @@ measured = measure_cell(
     instances_path=instances,
     prediction_paths=predictions,
     answer=cell["answer"],
-    declared=cell["declared"],
+    names=cell["names"],
     options=cell["options"],
     scorer_predictions=scorer_predictions,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
+    settings=StatisticsSettings(**cell["recomputed"]),
 )
 told = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
-location = cell_location(Path(snakemake.output.measures), instances, predictions, cell, *texts)
+location = cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts)
 told_too = {"answered": told} if told else {}
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
 facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **told_too)
-write_table(measured.measures, snakemake.output.measures, MEASURES, facts)
+write_table(measured.sums, snakemake.output.sums, SUMS, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)
-if kept := snakemake.output.get("observations"):
-    write_table(measured.observations, kept, load(stage(cell["family"], "measure")).OBSERVATIONS, facts)

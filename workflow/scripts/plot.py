@@ -1,4 +1,4 @@
-"""Rule plot: measures and statistics -> the figures of a dataset or of the grid."""
+"""Rule plot: measures -> the figures of a dataset or of the grid."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +17,10 @@ from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES, SYNTHETIC
 from biasgrid.tables.provenance import check_made_with
-from biasgrid.tables.statistics import STATISTICS_TABLES
 from biasgrid.tables.summary import ModelFacts
 
 tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
-check_made_with(
-    snakemake.input.measures, [file for name in STATISTICS_TABLES if name in tables for file in tables[name]]
-)
+check_made_with(snakemake.input.measures, [file for name in tables if name != "ranks" for file in tables[name]])
 measures = read_tables(snakemake.input.measures, MEASURES)
 context = FigureContext(
     titles=snakemake.params.titles,

@@ -21,12 +21,11 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
-from biasgrid.tables.statistics import STATISTICS
 
-check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts + snakemake.input.statistics)
+check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts)
 cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
 check_made_from(summary, "measures", cells, "the folder of measures")
-check_compared(snakemake.input.statistics, snakemake.input.comparisons + snakemake.input.ranks)
+check_compared(snakemake.input.measures, snakemake.input.comparisons + snakemake.input.ranks)
 pages = build_report(
     run=gather_run(
         records={Path(path).stem: read_record(path) for path in snakemake.input.records},
@@ -41,7 +40,6 @@ pages = build_report(
         measures=read_tables(snakemake.input.measures, MEASURES),
         summary=read_table(summary, SUMMARY),
         examples=read_tables(snakemake.input.evidence, EVIDENCE),
-        statistics=read_tables(snakemake.input.statistics, STATISTICS),
         parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),
         comparisons=read_tables(snakemake.input.comparisons, COMPARISONS),
         ranks=read_tables(snakemake.input.ranks, RANKS),

@@ -1,6 +1,5 @@
-"""Rule statistics: instances, predictions and measures of a cell -> how sure these are, and where its variance is."""
+"""Rule statistics: sums of a cell -> its measures with their intervals, and where its variance is."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,31 +9,24 @@ from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
 start_job(snakemake.log[0], STATISTICS_MODULES)
 
-from biasgrid.families.scorers import read_scorers
-from biasgrid.families.uncertainty import statistics_of_cell
+from biasgrid.families.estimates import estimate_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import read_provenance, read_table, write_table
-from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.provenance import cell_provenance, check_made_from, table_provenance
-from biasgrid.tables.statistics import STATISTICS_TABLES
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
+from biasgrid.tables.provenance import digest, table_provenance
+from biasgrid.tables.sums import SUMS
 
 cell = snakemake.params.cell
-texts = [Path(path) for path in snakemake.input.scorers[:1]]
-instances, predictions = Path(snakemake.input.instances), [Path(path) for path in snakemake.input.predictions]
-scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
-check_made_from(snakemake.input.measures, "predictions", cell_provenance(instances, predictions), predictions[0])
-tables = statistics_of_cell(
+chosen = {name: cell[name] for name in ("clusters", "units", "ranges")}
+found = estimate_cell(
     family=cell["family"],
-    instances_path=instances,
-    prediction_paths=predictions,
-    answer=cell["answer"],
+    sums=read_table(snakemake.input.sums, SUMS),
     options=cell["options"],
-    scorer_predictions=scorer_predictions,
-    measures=read_table(snakemake.input.measures, MEASURES),
-    headlines=cell["headlines"],
-    settings=StatisticsSettings(clusters=cell["clusters"], units=cell["units"], **cell["settings"]),
+    declared=cell["declared"],
+    settings=StatisticsSettings(**chosen, **cell["settings"]),
 )
+made = read_provenance(snakemake.input.sums)
 facts = table_provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
@@ -42,9 +34,11 @@ facts = table_provenance(
     clusters=cell["clusters"],
     templates=cell["templates"],
     statistics=cell["settings"],
-    measures=read_provenance(snakemake.input.measures),
+    sums=digest(made),
+    **{name: made[name] for name in ("predictions", "cell", "answered") if name in made},
 )
-for warning in redundant_templates(tables.clusters):
+for warning in redundant_templates(found.design):
     print(f"warning: {warning}")
-for name, schema in STATISTICS_TABLES.items():
-    write_table(getattr(tables, name), snakemake.output[name], schema, facts)
+write_table(found.measures, snakemake.output.measures, MEASURES, facts)
+write_table(found.intervals, snakemake.output.intervals, INTERVALS, facts)
+write_table(found.design, snakemake.output.design, DESIGN, facts)

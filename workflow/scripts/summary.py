@@ -1,4 +1,4 @@
-"""Rule summary: measures and statistics of all cells -> what is measured of whole cells and bias types."""
+"""Rule summary: measures of all cells -> what is measured of whole cells and bias types."""
 
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,14 @@ start_job(snakemake.log[0], TABLE_MODULES)
 from biasgrid.base.files import write_text
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
-from biasgrid.tables.provenance import check_made_with, provenance_of_cells, table_provenance
-from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.provenance import provenance_of_cells, table_provenance
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise, with_scoring
 
-check_made_with(snakemake.input.measures, snakemake.input.statistics)
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
-statistics = read_tables(snakemake.input.statistics, STATISTICS)
 cells = provenance_of_cells(snakemake.input.measures)
 told = snakemake.params.headlines, snakemake.params.marks
-summary = summarise(measures, with_scoring(models, cells), *told, statistics, snakemake.params.controls)
+summary = summarise(measures, with_scoring(models, cells), *told, snakemake.params.controls)
 facts = table_provenance(
     snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells
 )

@@ -17,9 +17,9 @@ from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.schema import answer_schema, table
-from biasgrid.tables.statistics import STATISTICS_TABLES as TABLES_OF_STATISTICS
+from biasgrid.tables.sums import SUMS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
@@ -36,17 +36,14 @@ SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answer_schema(kind.name) for kind in iter_modules(answers.__path__)},
-    **{
-        f"OBSERVATIONS of {name}": load(stage(BUILT_IN.families[name], "measure")).OBSERVATIONS
-        for name, family in FAMILY_TABLES.items()
-        if family.keeps_observations
-    },
+    "SUMS": SUMS,
     "MEASURES": MEASURES,
+    "INTERVALS": INTERVALS,
+    "DESIGN": DESIGN,
     "EVIDENCE": EVIDENCE,
     "EVIDENCE_PARTS": EVIDENCE_PARTS,
     "SUMMARY": SUMMARY,
     "SYNTHETIC": SYNTHETIC,
-    **{schema.name.upper(): schema for schema in TABLES_OF_STATISTICS.values()},
     **{schema.name.upper(): schema for schema in TABLES_OF_COMPARISON.values()},
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""

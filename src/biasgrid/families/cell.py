@@ -65,7 +65,7 @@ def measure_cell(
     model: str,
     dataset: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
-    settings: StatisticsSettings = StatisticsSettings(),
+    settings: StatisticsSettings | None = None,
 ) -> CellResults:
     """Measures a cell from its files.
 
@@ -89,7 +89,7 @@ def measure_cell(
     stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
-    measured = parts_of(stages.measure, observations, options, settings)
+    measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     cell = MeasuredCell(*tables, observations, with_keys(values_table(measured)), options)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
@@ -108,6 +108,19 @@ def measure_cell(
             f"the family {family} made a table that does not fit its schema ({reason}); expected the columns of "
             "measures and evidence in docs/outputs.md"
         ) from error
+
+
+def measured_values(
+    measure: Callable[..., Any], observations: pl.DataFrame, options: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Returns the values of numbers of a cell, without their intervals: `ROW`, `value`, `n` and `left_out`.
+
+    Args:
+        measure: the family's own.
+        observations: from its `observe`.
+        options: what decides the measures.
+    """
+    return with_keys(values_table(parts_of(measure, observations, options, StatisticsSettings())))
 
 
 def parts_of(

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from biasgrid.base.references import load, stage
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import Sums, read_sums
+from biasgrid.stats.sums import read_cell_sums
 from biasgrid.tables.completeness import withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
@@ -71,20 +70,13 @@ def numbers_of_cell(
     family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
     """Returns the estimates of a cell, those that are made of several sums among them, and its design."""
-    stages = load(stage(family, "measures"))
-    parts, plain = read_parts(stages, sums, options)
+    parts, plain = read_cell_sums(family, sums, options)
     known = estimate(parts, settings)
     others = plain.with_columns(is_claim=pl.lit(value=True)).drop("model", "dataset", "factor", "units", "sums")
     estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
-    derive = getattr(stages, "derive", None)
+    derive = getattr(load(stage(family, "measures")), "derive", None)
     found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
     return found
-
-
-def read_parts(stages: Any, sums: pl.DataFrame, options: Mapping[str, Any]) -> tuple[list[Sums], pl.DataFrame]:
-    """Reads the sums of a cell, with the functions that its family makes numbers with."""
-    finishes = getattr(stages, "finishes", None)
-    return read_sums(sums, finishes(options) if finishes else {})
 
 
 def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:
@@ -102,39 +94,3 @@ def withhold_intervals(intervals: pl.DataFrame, measures: pl.DataFrame) -> pl.Da
     """Leaves out the intervals of numbers that are withheld."""
     withheld = measures.filter(pl.col("value").is_null()).select(ROW)
     return intervals.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
-
-
-def compared_numbers(
-    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
-) -> pl.DataFrame:
-    """Returns the numbers by which models are compared.
-
-    Args:
-        family: the reference of the dataset's family.
-        sums: the cell's sums (schema `SUMS`).
-        options: what decides the measures, see `Question`.
-        settings: clusters.
-
-    Returns:
-        `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
-        without each cluster, null where it has nothing of the cluster, all null where nothing can be said.
-    """
-    stages = load(stage(family, "measures"))
-    parts, _ = read_parts(stages, sums, options)
-    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
-    for part in parts:
-        if part.compared and not part.is_input:
-            sums_of_clusters = part.clustered(settings.clusters)
-            known = part.keys.select(*ROW, "n").with_columns(value=pl.Series(sums_of_clusters.values))
-            tables.append(with_lists(known, sums_of_clusters.without, moderated=part.interval == "moderated t"))
-    derived = getattr(stages, "left_out_of_derived", None)
-    for measure, value, without in derived(parts, options, settings) if derived else ():
-        row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
-        tables.append(with_lists(row, without, moderated=False))
-    return pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None)).drop_nulls("value")
-
-
-def with_lists(rows: pl.DataFrame, without: np.ndarray[Any, Any], *, moderated: bool) -> pl.DataFrame:
-    """Adds the numbers without each cluster."""
-    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
-    return rows.with_columns(without=lists.cast(pl.List(pl.Float64)), moderated=pl.lit(moderated))

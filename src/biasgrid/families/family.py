@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from biasgrid.families.cell import MeasuredCell
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
+    from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+    from biasgrid.stats.sums import Finish, Sums
     from biasgrid.tables.completeness import Check
     from biasgrid.tables.evidence import Evidence
 
@@ -169,7 +171,7 @@ class Family(ABC):
     Attributes:
         name: the key `family` of its datasets.
         Section: the keys of its datasets.
-        keeps_observations: whether what was observed is kept as a table (schema `OBSERVATIONS` in `measure`).
+        yields_sums: whether `measure` yields `Sums`; else its measures are computed again without each cluster.
         is_synthetic: whether its bias can be put in: it has a module `synthetic`.
         grid_figures: figures that compare the cells of all datasets, by their names.
         instance_bytes: about how many bytes a row of its instances takes.
@@ -182,7 +184,7 @@ class Family(ABC):
 
     name: ClassVar[str]
     Section: ClassVar[type[DatasetSection]]
-    keeps_observations: ClassVar[bool] = False
+    yields_sums: ClassVar[bool] = False
     is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
     instance_bytes: ClassVar[float] = 15
@@ -288,8 +290,23 @@ class Stages(Protocol):
         said of each distinct `text` among the responses, in the columns of its answer kind.
         """
 
-    def measure(self, observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-        """Measures a cell: columns of `MEASURES`."""
+    def measure(
+        self, observations: pl.DataFrame, options: Mapping[str, Any]
+    ) -> Iterator[Sums | pl.DataFrame] | pl.DataFrame:
+        """Measures a cell.
+
+        One that yields gives sums over templates, names, items or prompts, from which the core makes values, intervals
+        and tests; numbers that are not made of sums come as tables, in columns of `MEASURES`. One that returns a table
+        is asked again without each cluster of templates, if observations have a column `template`.
+        """
+
+    def derive(
+        self, estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    ) -> CellNumbers:
+        """Adds numbers that are made of several sums together, and where the variance of the cell is."""
+
+    def finishes(self, options: Mapping[str, Any]) -> Mapping[str, Finish]:
+        """Returns what makes numbers of sums beside `stats.sums.FINISHES`, by the names in the table of sums."""
 
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:
         """Checks whether a cell was measured at all: values of the measures that are declared with a `limit`."""

@@ -432,7 +432,7 @@ def rates_of(
             yield Sums(
                 keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
             )
-    for place in np.flatnonzero(cases):
+    for place in np.flatnonzero(cases).tolist():
         sums = along.sums[:, place]
         yield keys.with_columns(
             template=pl.lit(int(along.units[place]), pl.UInt16),

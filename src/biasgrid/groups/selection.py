@@ -44,7 +44,7 @@ def main_scores_of_groups(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the main score of each group over all templates, with its quartiles over cases.
 
     Args:
-        measures: the measures of a dataset's cells (schema `MEASURES`, or from `with_certainty`).
+        measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
         `model`, `bias_type`, `group`, `value`, `lower`, `upper`, and `low`, `high` and `clusters` (null where nothing

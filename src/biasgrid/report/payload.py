@@ -17,6 +17,7 @@ from biasgrid.families.payload import CellTables, example_payloads, in_ten_thous
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import STRONGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
+from biasgrid.tables.controls import of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
 
 MOST_KEYED = 2000

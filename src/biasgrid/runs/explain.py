@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import exists, load, stage
-from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.scorers import read_scorers
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
@@ -78,7 +78,7 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     reference = stage(family, "evidence")
     if not exists(reference) or not hasattr(load(reference), "relevant_instances"):
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
-    evidence, stages = load(reference), load(stage(family, "measure"))
+    evidence, stages = load(reference), load(stage(family, "measures"))
     if "other" in evidence.EXPLAINED:
         about = as_in_table(measures, about)
     check_explained(measures, about, evidence.EXPLAINED, dataset)
@@ -95,7 +95,8 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
         scorers = read_scorers(files, results / location["texts"])
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
     named = {name: about[name] for name in evidence.EXPLAINED}
-    recomputed = row_of_number(stages.measure(observations, options | {"measures": []}), measure, chosen, named)
+    values = measured_values(stages.measure, observations, options | {"measures": []})
+    recomputed = row_of_number(values, measure, chosen, named)
     value = recomputed.get("value")
     if value is not None and math.isnan(value):
         value = None

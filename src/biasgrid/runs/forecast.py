@@ -17,8 +17,8 @@ from biasgrid.runs.plan import CellPlan, Plan
 from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for_width
 from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import read_table
+from biasgrid.tables.measures import DESIGN, FIRST_FACTORS, MEASURES
 from biasgrid.tables.metric import MetricDefinitions
-from biasgrid.tables.statistics import STATISTICS, VARIANCES
 
 ASSOCIATION = ("subject", "attribute")
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
@@ -31,10 +31,11 @@ ASSUMED = 0.1
 
 def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) -> Iterator[tuple[NoiseEstimate, str]]:
     """Yields the noise of a finished cell, and the number whose noise it is; nothing for an unfinished cell."""
-    paths = layout.statistics(cell.dataset, cell.model), layout.variances(cell.dataset, cell.model)
+    paths = layout.measures(cell.dataset, cell.model), layout.design(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
-        rows = read_table(paths[0], STATISTICS).filter(generalises_to="templates").drop_nulls(["se", "df"])
-        variances = read_table(paths[1], VARIANCES)
+        known = read_table(paths[0], MEASURES).drop_nulls(["se", "df"])
+        rows = known.filter(pl.col("generalises_to").is_in(FIRST_FACTORS))
+        variances = read_table(paths[1], DESIGN)
         associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
         if len(associations):
             yield noise_of_associations(associations, variances), "an association"

@@ -135,29 +135,17 @@ class Layout:
         """Returns what the measures that have evidence are by template and by partner."""
         return self.results.joinpath("evidence_parts", dataset, f"{model}.parquet")
 
-    def observations(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns what was observed in a cell's predictions, of families that keep it."""
-        return self.results.joinpath("observations", dataset, f"{model}.parquet")
+    def sums(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns what the numbers of a cell are made of."""
+        return self.results / "sums" / dataset / f"{model}.parquet"
 
-    def statistics(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns how sure a cell's measures are."""
-        return self.results / "statistics" / dataset / f"{model}.parquet"
+    def intervals(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns the intervals of a cell's measures over other factors than those of their claims."""
+        return self.results / "intervals" / dataset / f"{model}.parquet"
 
-    def variances(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns where the variance of a cell is."""
-        return self.results / "variances" / dataset / f"{model}.parquet"
-
-    def clusters(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the clusters of a cell, and what it is without each of them."""
-        return self.results / "template_clusters" / dataset / f"{model}.parquet"
-
-    def by_template(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the means of a cell by template, from which statistics can be computed anew."""
-        return self.results / "by_template" / dataset / f"{model}.parquet"
-
-    def without_clusters(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the numbers of a cell without each cluster, by which models are compared."""
-        return self.results / "without_clusters" / dataset / f"{model}.parquet"
+    def design(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
+        """Returns where the variance of a cell is, and what hangs on each of its clusters."""
+        return self.results / "design" / dataset / f"{model}.parquet"
 
     def comparisons(self, dataset: str = "{dataset}") -> Path:
         """Returns how the models of a dataset differ, pair by pair."""
@@ -219,9 +207,9 @@ class Layout:
                 self.dump(),
                 self.imported_tables(),
             ),
-            *(self.instances(), shard.predictions, shard.timing, self.texts(), self.observations(), self.synthetic()),
+            *(self.instances(), shard.predictions, shard.timing, self.texts(), self.synthetic()),
             *(self.measures(), self.evidence(), self.evidence_parts()),
-            *(self.statistics(), self.variances(), self.clusters(), self.by_template(), self.without_clusters()),
+            *(self.sums(), self.intervals(), self.design()),
             *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
             *(self.figures(), self.report),
         ]

@@ -78,7 +78,7 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
         raise UserError(f"there is no {missing[0]}: {model} has not answered {dataset}; run snakemake first")
     cell_provenance(layout.instances_of_cell(dataset, model), tables)
     family = config.reference_of_family(dataset)
-    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measure"))
+    keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
     instances = read_instances(layout.instances_of_cell(dataset, model), keys)
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
     observed = stages.observe(instances, responses, question.options)

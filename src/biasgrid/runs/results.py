@@ -19,9 +19,9 @@ from biasgrid.tables.completeness import read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.instances import read_instances
-from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import cell_provenance
-from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.sums import SUMS
 
 
 class Results:
@@ -49,9 +49,17 @@ class Results:
         """Returns all measures of some cells, those of all by default: columns of `MEASURES`."""
         return self._cells("measures", dataset, model, MEASURES)
 
-    def statistics(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns how sure the measures of some cells are: columns of `STATISTICS`."""
-        return self._cells("statistics", dataset, model, STATISTICS)
+    def intervals(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns the intervals of measures over other factors than those of their claims: columns of `INTERVALS`."""
+        return self._cells("intervals", dataset, model, INTERVALS)
+
+    def sums(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns what the numbers of some cells are made of: columns of `SUMS`."""
+        return self._cells("sums", dataset, model, SUMS)
+
+    def design(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
+        """Returns where the variance of some cells is, and what hangs on each cluster: columns of `DESIGN`."""
+        return self._cells("design", dataset, model, DESIGN)
 
     def evidence(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns the sentences behind measures of some cells: columns of `EVIDENCE`."""

@@ -70,12 +70,12 @@ def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     """Warns of clusters whose noise correlates, so that they count for more evidence than they are.
 
     Args:
-        clusters: those of a cell (schema `CLUSTERS`).
+        clusters: the design of a cell (schema `DESIGN`).
     """
-    templates = dict(clusters.select("cluster", "templates").iter_rows())
-    rows = clusters.filter(pl.col("likeness") > REDUNDANT_CORRELATION).iter_rows(named=True)
+    templates = dict(clusters.drop_nulls("cluster").select("cluster", "templates").iter_rows())
+    alike = clusters.filter(pl.col("name") == "likeness", pl.col("value") > REDUNDANT_CORRELATION)
     # Two that are most like each other are one warning.
-    pairs = {tuple(sorted((row["cluster"], row["like"]))): row["likeness"] for row in rows}
+    pairs = {tuple(sorted((row["cluster"], row["like"]))): row["value"] for row in alike.to_dicts()}
     return [
         f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all frames "
         f"correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of the dataset)"

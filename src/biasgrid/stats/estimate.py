@@ -88,7 +88,7 @@ def over_names(sums: Sums, factor: str) -> VarianceSource:
     along = sums.along[factor]
     if factor == PAIR_OF_LISTS:
         return welch_source(along.sums)
-    without = leave_one_out(along.sums, sums.totals, sums.finish)
+    without = leave_one_out(along.sums, sums.totals, sums.finish.function)
     variance, _ = jackknife(without)
     return VarianceSource(variance, along.present.sum(axis=1) - 1.0)
 
@@ -99,7 +99,7 @@ def welch_source(sums: FloatArray) -> VarianceSource:
     Args:
         sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
     """
-    parts, free = np.full((2, len(sums)), np.nan), np.full((2, len(sums)), np.nan)
+    parts, free = np.full((2, 2, len(sums)), np.nan)
     for side in (0, 1):
         means = ratio(sums[..., 2 * side], sums[..., 2 * side + 1])
         count = (~np.isnan(means)).sum(axis=1)
@@ -107,7 +107,7 @@ def welch_source(sums: FloatArray) -> VarianceSource:
             known = means[number][~np.isnan(means[number])]
             parts[side, number], free[side, number] = known.var(ddof=1) / len(known), len(known) - 1
     variance = parts.sum(axis=0)
-    return VarianceSource(variance, ratio(variance**2, (parts**2 / free).sum(axis=0)))
+    return VarianceSource(np.asarray(variance), ratio(variance**2, (parts**2 / free).sum(axis=0)))
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
@@ -253,7 +253,7 @@ def ends_of_candidate(
     values = candidate.function(totals)
     values = np.abs(values) if candidate.by_size else values
     variance, units = jackknife(leave_one_out(sums, totals, candidate.function))
-    half = half_width([VarianceSource(variance, units - 1.0)], alpha)
+    half = half_width([VarianceSource(variance, (units - 1).astype(np.float64))], alpha)
     low = np.maximum(values - half, 0) if candidate.by_size else values - half
     return low, values + half
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 
 LEVEL = SIGNIFICANT
 """Significant results are what has a q of at most this."""

@@ -33,9 +33,7 @@ def seriate(values: FloatArray) -> tuple[list[int], list[int]]:
     return by_row.tolist(), by_column.tolist()
 
 
-def select_rows(
-    measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = ""
-) -> pl.DataFrame:
+def select_rows(measures: pl.DataFrame, measure: str, keys: Sequence[str] = (), options: str = "") -> pl.DataFrame:
     """Picks the rows of a measure that are about exactly these keys.
 
     Args:

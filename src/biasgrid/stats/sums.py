@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.references import load, stage
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -143,13 +144,13 @@ class Sums:
     @property
     def totals(self) -> FloatArray:
         """The sums over all units, shape (numbers, columns)."""
-        return self.along[self.factor].sums.sum(axis=1)
+        return np.asarray(self.along[self.factor].sums.sum(axis=1))
 
     @property
     def values(self) -> FloatArray:
         """The numbers, shape (numbers,), NaN where there are none."""
         if self.finish.name == RECOMPUTED.name:
-            return self.keys["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            return np.asarray(self.keys["value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
         return self.finish(self.totals)
 
     @property
@@ -158,7 +159,7 @@ class Sums:
         along = self.along[self.factor]
         if self.finish.name == RECOMPUTED.name:
             return only_defined(np.where(along.present, along.sums[..., 0], np.nan), along.present)
-        return leave_one_out(along.sums, self.totals, self.finish)
+        return leave_one_out(along.sums, self.totals, self.finish.function)
 
     def named(self, measure: str, options: str = "") -> Sums:
         """Returns the same numbers under a name."""
@@ -236,18 +237,19 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     empty = empty_table(SUMS).drop("model", "dataset")
     tables = [empty]
     for kind, part in enumerate(parts):
-        if isinstance(part, Sums):
+        if isinstance(part, Sums) and len(part.keys):
             tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in rows_of_sums(part)]
-        elif len(part):
+        elif isinstance(part, pl.DataFrame) and len(part):
             tables.append(part.with_columns(kind=pl.lit(kind, pl.Int64)))
     named = [each.cast({pl.Categorical: pl.String}) for each in tables]
-    return pl.concat(named, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)  # type: ignore[arg-type]
+    return pl.concat(named, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
 
 
 def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
     for factor, (units, sums) in part.along.items():
-        flat = pl.Series(sums.reshape(len(sums), -1), dtype=pl.Array(pl.Float64, sums.shape[1] * sums.shape[2]))
+        width = sums.shape[1] * sums.shape[2]
+        flat = pl.Series(sums.reshape(len(sums), width), dtype=pl.Array(pl.Float64, width))
         yield part.keys.with_columns(
             factor=pl.lit(factor),
             finish=pl.lit(part.finish.name),
@@ -287,6 +289,18 @@ def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list
         chosen = {name: row[name] for name in ("interval", "test", "claims_all", "compared", "is_input")}
         found.append(Sums(keys, along, known[row["finish"]], **chosen))
     return found, table.filter(pl.col("factor").is_null())
+
+
+def read_cell_sums(family: str, table: pl.DataFrame, options: Mapping[str, Any]) -> tuple[list[Sums], pl.DataFrame]:
+    """Reads the sums of a cell, with the functions that its family makes numbers with; see `read_sums`.
+
+    Args:
+        family: the reference of the dataset's family, whose module `measures` may have `finishes`.
+        table: rows of `SUMS`.
+        options: what decides the measures.
+    """
+    finishes = getattr(load(stage(family, "measures")), "finishes", None)
+    return read_sums(table, finishes(options) if finishes else {})
 
 
 def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.tables.measures import CELL, KEYS, MEASURE_NAME
+from biasgrid.tables.measures import CELL, INTERVAL, KEYS, MEASURE_NAME, number_column
 from biasgrid.tables.schema import column, table
-from biasgrid.tables.statistics import INTERVAL, number_column
 
 DATASET, MODEL = CELL["dataset"], CELL["model"]
 MODEL_PAIR = {

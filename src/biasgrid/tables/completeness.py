@@ -16,6 +16,12 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
+WITHHELD_COLUMNS = (
+    "value", "low", "high", "selected_low", "selected_high", "se", "df", "p", "q", "holm", "null_mean", "method",
+    "reason",
+)  # fmt: skip
+"""What is not known of the headlines of a cell that is not measurable; `flag` says why."""
+
 
 class IncompleteCell(UserError):  # noqa: N818
     """A cell without exactly one prediction for each instance, of which nothing is reported."""
@@ -126,7 +132,8 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
     reasons = [problem for name, problem in found.items() if declared.limits[name].withholds]
     if not reasons:
         return flagged
-    withheld = {"value": None, "low": None, "high": None, "flag": f"{NOT_MEASURABLE}: {'; '.join(reasons)}"}
+    withheld: dict[str, str | None] = {name: None for name in WITHHELD_COLUMNS if name in flagged.columns}
+    withheld["flag"] = f"{NOT_MEASURABLE}: {'; '.join(reasons)}"
     return flagged.with_columns(
         pl.when(are_headlines(declared.headlines)).then(pl.lit(value, flagged.schema[name])).otherwise(name).alias(name)
         for name, value in withheld.items()

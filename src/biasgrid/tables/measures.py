@@ -50,6 +50,8 @@ FLAG = {
 }
 ROW = ("measure", "options", *MEASURE_KEYS)
 """The keys of the measures of a cell."""
+FIRST_FACTORS = ("clusters", "items", "prompts")
+"""What numbers generalise over where names are taken as given."""
 SIGNIFICANT = 0.05
 """Significant results are what has a q of at most this."""
 
@@ -92,6 +94,13 @@ STANDARD_ERROR = {
     "se": number_column(description="standard error"),
     "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
 }
+INTERVAL = {
+    "low": NUMBER_COLUMNS["low"],
+    "high": NUMBER_COLUMNS["high"],
+    **SELECTED_INTERVAL,
+    **STANDARD_ERROR,
+}
+"""The interval of a difference of two numbers."""
 UNCERTAINTY = {
     "generalises_to": column(
         pl.String,

@@ -87,6 +87,7 @@ class Measure:
         design: the keys whose sampling an interval must respect.
         marks: the ranges that its source judges by.
         limit: of validity flags, from where on they speak against a cell.
+        range: between what its numbers are, where that is not what its unit says.
     """
 
     title: str
@@ -100,6 +101,7 @@ class Measure:
     design: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     limit: Limit | None = None
+    range: tuple[float, float] | None = None
 
     def limited(self, value: float | None) -> Measure:
         """Returns the measure with another value of its limit, if one is given and there is a limit."""
@@ -155,7 +157,7 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("problem", "remedy", "letter", "harm"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "withholds", "counts"), ((bool,), "true or false")),
-    **dict.fromkeys(("design", "marks"), ((list,), "a list")),
+    **dict.fromkeys(("design", "marks", "range"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
 }
@@ -257,7 +259,13 @@ def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
     measure = part_of(Measure, entry, file, where)
     marks = tuple(part_of(Mark, mark, file, f"{where}.marks[{place}]") for place, mark in enumerate(measure.marks))
     limit = part_of(Limit, entry["limit"], file, f"{where}.limit") if "limit" in entry else None
-    return replace(measure, design=tuple(measure.design), marks=marks, limit=limit)
+    return replace(
+        measure,
+        design=tuple(measure.design),
+        marks=marks,
+        limit=limit,
+        range=(measure.range[0], measure.range[1]) if measure.range else None,
+    )
 
 
 def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:

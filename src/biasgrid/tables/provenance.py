@@ -139,7 +139,7 @@ def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]
 
 
 def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
-    """Refuses evidence and statistics of cells that were not made with the measures that lie there by now.
+    """Refuses tables of cells that were not made with the measures that lie there by now, or with their sums.
 
     Args:
         measures: the measures of cells, `DATASET/MODEL.parquet`.
@@ -152,26 +152,26 @@ def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]
     sources = {name_of_cell(path): path for path in measures}
     for path in others:
         own, name = read_provenance(path), name_of_cell(path)
-        if known[name] not in (own, own.get("measures")):
+        if own != known[name] and digest(own) != known[name].get("sums"):
             raise TableError(f"{path}: not made with {sources[name]}; {REMEDY}")
 
 
-def check_compared(statistics: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
-    """Refuses tables that compare the models of a dataset from other statistics than those that lie there by now.
+def check_compared(measures: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
+    """Refuses tables that compare the models of a dataset from other measures than those that lie there by now.
 
     Args:
-        statistics: those of cells, `DATASET/MODEL.parquet`.
+        measures: those of cells, `DATASET/MODEL.parquet`.
         compared: tables of datasets, `DATASET.parquet`.
 
     Raises:
         TableError: with the first such table.
     """
     known: dict[str, dict[str, Any]] = {}
-    for path in map(Path, statistics):
+    for path in map(Path, measures):
         known.setdefault(path.parent.name, {})[path.stem] = read_provenance(path)
     for path in map(Path, compared):
         if read_provenance(path).get("cells") != known[path.stem]:
-            raise TableError(f"{path}: compares other statistics than those of {path.stem}; {REMEDY}")
+            raise TableError(f"{path}: compares other measures than those of {path.stem}; {REMEDY}")
 
 
 def largest_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.files import empty_table
+from biasgrid.tables.controls import control_rows, count_significant, of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
 

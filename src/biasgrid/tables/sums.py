@@ -44,7 +44,9 @@ SUMS = table(
             pl.Boolean, description="whether its interval is over all factors, not the first alone", nullable=True
         ),
         "compared": column(pl.Boolean, description="whether models are compared by it", nullable=True),
-        "is_input": column(pl.Boolean, description="whether it is no number, but what others are made of", nullable=True),
+        "is_input": column(
+            pl.Boolean, description="whether it is no number, but what others are made of", nullable=True
+        ),
         "units": column(pl.String, description="names of the units, with U+001F between them", nullable=True),
         "sums": column(
             pl.List(pl.Float64), description="the columns that add up, unit after unit", nullable=True

@@ -87,8 +87,7 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
     """Yields the largest differences of a kind of parts, those that are significant, with sentences."""
     from rich.text import Text
 
-    from biasgrid.tables.measures import MEASURE_KEYS
-    from biasgrid.tables.statistics import SIGNIFICANT
+    from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
 
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
     significant = rows.filter(rows["q"] <= SIGNIFICANT)

@@ -48,7 +48,7 @@ class Counterfactual(Family):
 
     name = "counterfactual"
     Section = CounterfactualDataset
-    keeps_observations = True
+    yields_sums = True
     is_synthetic = True
     instance_bytes = 15.5
     sorts = OUTPUT_TYPES

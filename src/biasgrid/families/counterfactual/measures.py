@@ -17,11 +17,11 @@ from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outp
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.main_scores import main_distance
+from biasgrid.groups.measures import FINISHES, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import Finish, Sums
-from biasgrid.groups.measures import FINISHES, measure_groups
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 

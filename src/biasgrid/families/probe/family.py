@@ -27,7 +27,7 @@ class Probes(Family):
 
     name = "probe"
     Section = ProbeDataset
-    keeps_observations = True
+    yields_sums = True
     is_synthetic = True
     instance_bytes = 40.0
     own_measures = DEFINITIONS.of("measures")

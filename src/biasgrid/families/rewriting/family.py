@@ -29,7 +29,7 @@ class Rewriting(Family):
 
     name = "rewriting"
     Section = RewritingDataset
-    keeps_observations = True
+    yields_sums = True
     is_synthetic = True
     instance_bytes = 60.0
     own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")

@@ -35,6 +35,7 @@ class Statements(Family):
     name = "statement"
     Section = StatementDataset
     is_synthetic = True
+    yields_sums = True
     instance_bytes = 20.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}

@@ -175,6 +175,7 @@ class Underspecified(Family):
     name = "underspecified"
     Section = UnderspecifiedDataset
     is_synthetic = True
+    yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
     instance_bytes = 14.0
     formats: ClassVar = {

@@ -12,9 +12,10 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import whole_file
 from biasgrid.base.text import read_text
+from biasgrid.families.cell import measured_values
 from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.measure import apes_error_rates, measure, observe
+from biasgrid.families.statement.measures import apes_error_rates, measure, observe
 from biasgrid.families.statement.observe import NO, YES
 from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
@@ -47,7 +48,8 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     rows, parameters = read_predictions(path)
     instances = instances_of(rows, parameters)
     predictions = predictions_of_rows(rows, instances)
-    measures = measure(observe(instances, predictions, OPTIONS_OF_MEASURES), OPTIONS_OF_MEASURES)
+    observations = observe(instances, predictions, OPTIONS_OF_MEASURES)
+    measures = measured_values(measure, observations, OPTIONS_OF_MEASURES)
     # By the text alone, as APES compares them.
     as_published = apes_error_rates(rows["prediction"] != rows["label"]).with_columns(options=pl.lit(""))
     facts = table_provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.addresses import address_digest, public_address
-from biasgrid.base.references import exists, stage
+from biasgrid.base.references import stage
 from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 
@@ -26,7 +26,7 @@ class CellInputs:
         """Keeps what is known of the whole grid."""
         self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
         self._units = cache(self._units_of_measures)
-        self._statistics_stages = cache(self._stages_of_statistics)
+        self._ranges = cache(self._ranges_of_measures)
 
     def tokenizer_record(self, wildcards: Wildcards) -> Path | list[Path]:
         """Returns the record of the tokenizer that decides which subjects are kept; none where all are."""
@@ -146,13 +146,22 @@ class CellInputs:
         return {
             "family": family,
             "answer": question.answer,
-            "declared": self.inputs.metrics(wildcards.dataset),
+            "names": list(self.inputs.metrics(wildcards.dataset).names),
             "expected": self.grid.what_predictions_say(wildcards.model, wildcards.dataset),
             "dump": self.dump_origin(wildcards) if self.inputs.is_imported(wildcards.model) else None,
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
-            "code": self.inputs.code_digest("measure", stage(family, "keys"), stage(family, "measure")),
+            "recomputed": self.recomputation(wildcards),
+            "code": self.inputs.code_digest("measure", stage(family, "keys"), stage(family, "measures")),
         }
+
+    def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns clusters and units of measures that are computed again without each cluster; of sums none."""
+        if self.grid.family(wildcards.dataset).yields_sums:
+            return {}
+        variant = self.grid.question(wildcards.model, wildcards.dataset).variant
+        clusters = self.inputs.template_clusters(wildcards.dataset, variant)
+        return {"clusters": clusters, "units": self._units(wildcards.dataset)}
 
     def model_record(self, wildcards: Wildcards, input: Any) -> str | None:
         """Returns the record of a cell's model, which its predictions are compared with; None for dumps."""
@@ -160,19 +169,18 @@ class CellInputs:
         return None if imported else str(self.layout.record("models", wildcards.model))
 
     def statistics_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides how sure a cell's measures are."""
+        """Returns what decides a cell's numbers, given its sums."""
         family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
         return {
             "family": family,
-            "answer": question.answer,
-            "headlines": self.inputs.metrics(wildcards.dataset).headlines,
+            "declared": self.inputs.metrics(wildcards.dataset),
             "units": self._units(wildcards.dataset),
+            "ranges": self._ranges(wildcards.dataset),
             "options": dict(question.options),
-            "scorers": self.scorers(wildcards),
             "clusters": self.inputs.template_clusters(wildcards.dataset, question.variant),
             "templates": self.inputs.templates_digest(wildcards.dataset, question.variant),
             "settings": self.grid.statistics.model_dump(),
-            "code": self.inputs.code_digest("statistics", *self._statistics_stages(family)),
+            "code": self.inputs.code_digest("statistics", stage(family, "measures")),
         }
 
     def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
@@ -180,11 +188,6 @@ class CellInputs:
         measures = {name: measure for name, measure in self.grid.measures_of(dataset).items() if measure.limit is None}
         return {name: measure.unit if measure.design else None for name, measure in measures.items()}
 
-    def _stages_of_statistics(self, family: str) -> list[str]:
-        """Returns the modules of a family that its statistics are made with."""
-        return [each for each in (stage(family, name) for name in ("keys", "measure", "statistics")) if exists(each)]
-
-    def datasets_that_keep_observations(self, keep: bool) -> str:
-        """Returns a pattern of the datasets whose families keep what they observe as a table, or do not."""
-        datasets = (name for name in self.grid.datasets if self.grid.family(name).keeps_observations == keep)
-        return "|".join(datasets) or "none"
+    def _ranges_of_measures(self, dataset: str) -> dict[str, tuple[float, float]]:
+        """Returns between what the numbers of measures are whose range is not that of their unit."""
+        return {name: measure.range for name, measure in self.grid.measures_of(dataset).items() if measure.range}

@@ -81,9 +81,9 @@ class PageInputs:
         """Returns the ranks of models, which figures of the grid show."""
         return self.inputs.of_datasets(self.layout.ranks) if wildcards.of == GRID else []
 
-    def figure_associations(self, wildcards: Wildcards) -> list[str]:
+    def figure_parts(self, wildcards: Wildcards) -> list[str]:
         """Returns the associations by template, which are in no figure of all datasets."""
-        return [] if wildcards.of == GRID else self.inputs.of_cells(self.layout.by_template, wildcards.of)
+        return [] if wildcards.of == GRID else self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
 
     def _datasets_of(self, wildcards: Wildcards) -> list[str]:
         """Returns the datasets that the figures in a folder are about."""

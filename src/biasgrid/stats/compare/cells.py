@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.tables.files import REMEDY, TableError, read_provenance, read_table
-from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.statistics import ROW, VARIANCES, WITHOUT_CLUSTERS
+from biasgrid.base.references import load, stage
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import read_cell_sums
+from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW
+from biasgrid.tables.metric import NOT_MEASURABLE
+from biasgrid.tables.provenance import digest
+from biasgrid.tables.sums import SUMS
 
 PART_KEYS_COMPARED = [key for key in MEASURE_KEYS if key != "bias_type"]
 """Keys of numbers that are not of whole cells."""
@@ -24,7 +29,7 @@ class ComparedCell(NamedTuple):
 
     Attributes:
         model: its name.
-        numbers: schema `WITHOUT_CLUSTERS`; no rows where nothing was measured.
+        numbers: from `compared_numbers`; no rows where nothing was measured.
         scoring: the scoring method of its answers, None where there is no choice.
         templates: a digest of its templates, None where that is not known.
         reliability: how well other clusters would repeat its associations, None where that is not known.
@@ -37,27 +42,68 @@ class ComparedCell(NamedTuple):
     reliability: float | None = None
 
 
-def read_compared_cell(model: str, without_clusters: Path, variances: Path) -> ComparedCell:
+def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> ComparedCell:
     """Reads the tables of a cell.
 
     Args:
         model: the model's name.
-        without_clusters: its numbers without each cluster.
-        variances: its table of variances.
+        sums: what its numbers are made of.
+        measures: its measures, which say how they were made.
+        design: where its variance is.
 
     Raises:
         TableError: one of them is not what it should be.
     """
-    facts = read_provenance(without_clusters)
-    if facts != read_provenance(variances):
-        raise TableError(f"{variances}: not made with {without_clusters}; {REMEDY}")
-    numbers = read_table(without_clusters, WITHOUT_CLUSTERS)
-    found = read_table(variances, VARIANCES).filter(name="reliability")["value"].mean()
+    facts = read_provenance(measures)
+    if facts != read_provenance(design) or facts.get("sums") != digest(read_provenance(sums)):
+        raise TableError(f"{measures}: not made with {design} or from {sums}; {REMEDY}")
+    settings = StatisticsSettings(clusters=facts["clusters"], **facts["statistics"])
+    cell = facts["cell"]
+    numbers = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
+    withheld = read_table(measures, MEASURES).filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    found = read_table(design, DESIGN).filter(name="reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
-    predictions = facts.get("measures", {}).get("predictions", {})
+    predictions = facts.get("predictions", {})
     # Only of models that write is it recorded how their options were scored.
     scoring: str | None = predictions.get("scored_by") or predictions.get("scoring")
-    return ComparedCell(model, numbers, scoring, facts.get("templates"), reliability)
+    return ComparedCell(
+        model, numbers if withheld.is_empty() else numbers.clear(), scoring, facts.get("templates"), reliability
+    )
+
+
+def compared_numbers(
+    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Returns the numbers by which models are compared.
+
+    Args:
+        family: the reference of the dataset's family.
+        sums: the cell's sums (schema `SUMS`).
+        options: what decides the measures, see `Question`.
+        settings: clusters.
+
+    Returns:
+        `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
+        without each cluster, null where it has nothing of the cluster, all null where nothing can be said.
+    """
+    parts, _ = read_cell_sums(family, sums, options)
+    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
+    for part in parts:
+        if part.compared and not part.is_input:
+            sums_of_clusters = part.clustered(settings.clusters)
+            known = part.keys.select(*ROW, "n").with_columns(value=pl.Series(sums_of_clusters.values))
+            tables.append(with_lists(known, sums_of_clusters.without, moderated=part.interval == "moderated t"))
+    derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
+    for measure, value, without in derived(parts, options, settings) if derived else ():
+        row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
+        tables.append(with_lists(row, without, moderated=False))
+    return pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None)).drop_nulls("value")
+
+
+def with_lists(rows: pl.DataFrame, without: FloatArray, *, moderated: bool) -> pl.DataFrame:
+    """Adds the numbers without each cluster."""
+    lists = pl.Series(without.ravel(), dtype=pl.Float64).fill_nan(None).reshape((-1, without.shape[-1]))
+    return rows.with_columns(without=lists.cast(pl.List(pl.Float64)), moderated=pl.lit(moderated))
 
 
 @dataclass(frozen=True)

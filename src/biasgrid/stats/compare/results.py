@@ -150,12 +150,12 @@ def compared_datasets(results: Path) -> list[str]:
 
 def models_of(results: Path, dataset: str) -> list[str]:
     """Returns the models of a run that a dataset was asked of."""
-    return sorted(path.stem for path in results.glob(f"without_clusters/{dataset}/*.parquet"))
+    return sorted(path.stem for path in results.glob(f"sums/{dataset}/*.parquet"))
 
 
 def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
     """Reads cells of a run."""
-    folders = [results / name / dataset for name in ("without_clusters", "variances")]
+    folders = [results / name / dataset for name in ("sums", "measures", "design")]
     return [read_compared_cell(model, *(folder / f"{model}.parquet" for folder in folders)) for model in models]
 
 

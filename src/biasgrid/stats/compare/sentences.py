@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from biasgrid.stats.compare.results import Difference
-from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
 
 
 def three_digits(value: float | None) -> str:

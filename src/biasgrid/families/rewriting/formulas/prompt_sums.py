@@ -48,7 +48,9 @@ def means_over_prompts(
     place, number = (placed[name].to_numpy().astype(np.int64) for name in ("place", "number"))
     added = sum_units(placed["value"].cast(pl.Float64).to_numpy(), place, len(units), number, len(numbers))
     along = Along(units[unit[0]].cast(pl.String).to_list(), added.sums)
-    yield Sums(numbers.with_columns(measure=pl.lit(measure)), {PROMPTS: along}, interval=interval, test=test, compared=False)
+    yield Sums(
+        numbers.with_columns(measure=pl.lit(measure)), {PROMPTS: along}, interval=interval, test=test, compared=False
+    )
 
 
 def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -43,7 +43,7 @@ def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
     squares = (groups.comparison**2, order_effects(known) ** 2, np.ones(len(groups.comparison)))
     columns = [np.bincount(groups.attribute, each, minlength=count) for each in squares]
     keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": attributes, "n": columns[2].astype(np.int64)})
-    along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None])}
+    along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None].astype(np.float64))}
     yield Sums(keys, along, TOTAL, compared=False, is_input=True)
     subjects, templates = len(groups.subjects), len(groups.templates)
     pairs, pair = np.unique(groups.one * subjects + groups.other, return_inverse=True)

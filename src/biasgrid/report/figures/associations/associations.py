@@ -19,7 +19,7 @@ from biasgrid.report.figures.drawing.intervals import interval_lines, interval_n
 from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.ordering import select_rows, values_in_order
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are clusters "
@@ -44,7 +44,7 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
     with a negative gamma are picked.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         count: how many pairs of each model to pick.
 
     Returns:
@@ -61,10 +61,11 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
 
 def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
     """Returns `model`, `subject`, `attribute`, `cluster` and `gamma` of each cluster."""
-    clusters = context.table("clusters").select("model", "cluster", template=pl.col("templates").str.split(", "))
-    cluster_of = clusters.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
-    rows = context.table("by_template").join(cluster_of, on=["model", "template"])
-    weighted = (pl.col("comparison") * pl.col("n")).sum() / pl.col("n").sum()
+    clusters = context.table("design").filter(pl.col("name") == "mu_without")
+    of_templates = clusters.select("model", "cluster", template=pl.col("templates").str.split(", "))
+    cluster_of = of_templates.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
+    rows = context.table("parts").drop_nulls("template").join(cluster_of, on=["model", "template"])
+    weighted = (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum()
     return rows.group_by(*ASSOCIATION_KEYS, "cluster").agg(gamma=weighted).sort(*ASSOCIATION_KEYS, "cluster")
 
 
@@ -72,7 +73,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the strongest associations: a panel per model, a row per association.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and the tables of statistics.
     """
     heading, names = f"Strongest associations: {context.title}", context.names(measures)

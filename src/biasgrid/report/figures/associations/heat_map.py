@@ -47,7 +47,7 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.stats.ordering import seriate as seriated
 from biasgrid.tables.files import means_by
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, if the title says so, the mean "
@@ -86,7 +86,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
     """Averages gamma(subject, attribute) over the models of each panel.
 
     Args:
-        measures: the measures of a dataset's cells (schema `MEASURES`, or with certainty).
+        measures: the measures of a dataset's cells (schema `MEASURES`).
         panels: the panel of each model.
 
     Returns:

@@ -12,7 +12,7 @@ from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
 from biasgrid.stats.ordering import select_rows, values_in_order
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
@@ -38,7 +38,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the associations that are tested, but one alone of those that would cover each other.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
 
     Returns:
         `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
@@ -63,7 +63,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws gamma against p: a panel per model, a point per association.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
     heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)

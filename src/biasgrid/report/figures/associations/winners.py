@@ -10,7 +10,7 @@ from biasgrid.report.figures.drawing.intervals import interval_lines, interval_n
 from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.ordering import select_rows
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     "For each attribute the three subjects that win it most often: the share of comparisons that each wins (0.5, the "
@@ -32,7 +32,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns who wins what how often, by group where there are too many subjects or attributes.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
 
     Returns:
         `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters` and `found`, whether
@@ -90,7 +90,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the three highest win ratios of each attribute: a panel per model, a row per subject and attribute.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
     heading, ratios = f"Who wins which attribute: {context.title}", win_ratios(measures)

@@ -43,16 +43,16 @@ BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2,
 """Of sizes of associations."""
 
 
-def detectable_effects(variances: pl.DataFrame) -> pl.DataFrame:
+def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
     """Returns the smallest association that is found, by the number of clusters.
 
     Args:
-        variances: schema `VARIANCES`.
+        design: schema `DESIGN`.
 
     Returns:
         `model`, `dataset`, `clusters` and `effect`, without cells whose clusters do not differ.
     """
-    indices = variances.filter(pl.col("block").is_null(), pl.col("name").is_in(["noise_sd", "prior_df"]))
+    indices = design.filter(pl.col("block").is_null(), pl.col("name").is_in(["noise_sd", "prior_df"]))
     cells = indices.drop_nulls("value").pivot("name", index=["model", "dataset"], values="value")
     if not {"noise_sd", "prior_df"} <= set(cells.columns):
         cells = cells.clear().with_columns(noise_sd=pl.lit(0.0), prior_df=pl.lit(0.0))
@@ -80,12 +80,12 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the smallest association that is found over the number of clusters: a panel per dataset, a line per model.
 
     Args:
-        measures: the measures of all cells, with certainty.
+        measures: the measures of all cells.
         context: the facts of datasets and models, and the tables of statistics.
     """
     heading = "How many clusters show how small an association"
     cells = measures.select("model", "dataset").unique()
-    lines = detectable_effects(context.table("variances")).join(
+    lines = detectable_effects(context.table("design")).join(
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if lines.is_empty():

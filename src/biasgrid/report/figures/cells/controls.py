@@ -9,7 +9,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.uncertainty import single_tests
+from biasgrid.tables.controls import single_tests
 
 CAPTION = (
     "The p of every single association, or difference of two groups, of datasets (blue) and of their negative "
@@ -24,18 +24,18 @@ GAP = 0.1
 """The share of a bin's width that stays free at each side."""
 
 
-def histogram(statistics: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+def histogram(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     """Counts the p of datasets and of their controls.
 
     Args:
-        statistics: schema `STATISTICS`.
+        measures: schema `MEASURES`.
         context: which cells are controls.
 
     Returns:
         `dataset` (that which the control is about), `model`, `role` (`dataset` or `control`), `bin` from 0 to
         `BINS` - 1 and `share` of the p of that role.
     """
-    cells = statistics.select("model", "dataset").unique(maintain_order=True).rows()
+    cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
     roles = [
         (model, of, about, role)
         for model, control, about, _ in context.controls.pairs(cells)
@@ -43,7 +43,7 @@ def histogram(statistics: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     ]
     names = dict.fromkeys(("model", "dataset", "about", "role"), pl.String)
     chosen = pl.DataFrame(roles, schema=names, orient="row").unique(maintain_order=True)
-    tests = single_tests(statistics).drop_nulls("p").join(chosen, on=["model", "dataset"], maintain_order="left")
+    tests = single_tests(measures).drop_nulls("p").join(chosen, on=["model", "dataset"], maintain_order="left")
     place = (pl.col("p") * BINS).floor().clip(upper_bound=BINS - 1).cast(pl.Int64)
     panel = ["model", "about", "role"]
     counts = tests.group_by(*panel, bin=place, maintain_order=True).agg(count=pl.len())
@@ -59,9 +59,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of datasets and models, which cells are controls, and the tables of statistics.
     """
     heading = "Datasets and their controls"
-    cells = measures.select("model", "dataset").unique()
-    statistics = context.table("statistics").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
-    bars = histogram(statistics, context)
+    bars = histogram(measures, context)
     if bars.is_empty():
         return empty_figure(heading, "there are too few clusters for tests of single associations")
     names = context.names(bars)

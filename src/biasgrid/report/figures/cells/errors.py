@@ -47,8 +47,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of datasets and models.
     """
     points = pl.concat(
-        select_rows(measures, measure).with_columns(measure=pl.lit(name))
-        for measure, name in MEASURE_NAMES.items()
+        select_rows(measures, measure).with_columns(measure=pl.lit(name)) for measure, name in MEASURE_NAMES.items()
     )
     facts = context.facts(points)
     kinds, labels = values_in_order(facts, "kind"), values_in_order(facts, "label")[::-1]

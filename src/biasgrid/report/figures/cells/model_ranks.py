@@ -38,7 +38,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws the ranks of models: a column for each dataset, a row of panels for each measure.
 
     Args:
-        measures: the measures of all cells, with certainty.
+        measures: the measures of all cells.
         context: the facts of datasets and models, and the ranks.
     """
     heading = "Ranks of models, 1 = most biased"

@@ -54,7 +54,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws what was measured against the known effect: a panel per dataset and kind, a colour per strength.
 
     Args:
-        measures: the measures of the trained models' cells, with certainty.
+        measures: the measures of the trained models' cells.
         context: the facts of datasets and models, and the known effect.
     """
     pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)

@@ -29,13 +29,13 @@ VARIANCE_COLOURS = {
 """The sources of variance, in the order of the bars, and their colours."""
 
 
-def variance_shares(variances: pl.DataFrame) -> pl.DataFrame:
+def variance_shares(design: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset`, `name` and `share` of each source, blocks of attributes weighed by their variance.
 
     Args:
-        variances: schema `VARIANCES`.
+        design: schema `DESIGN`.
     """
-    known = variances.filter(pl.col("name").is_in(list(VARIANCE_COLOURS))).with_columns(
+    known = design.filter(pl.col("name").is_in(list(VARIANCE_COLOURS))).with_columns(
         pl.col("value").clip(lower_bound=0)
     )
     sums = known.group_by("model", "dataset", "name", maintain_order=True).agg(pl.col("value").sum())
@@ -52,7 +52,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     heading = "Where differences come from"
     cells = measures.select("model", "dataset").unique()
-    bars = variance_shares(context.table("variances")).join(
+    bars = variance_shares(context.table("design")).join(
         cells, on=["model", "dataset"], how="semi", maintain_order="left"
     )
     if bars.is_empty():

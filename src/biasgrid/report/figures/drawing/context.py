@@ -13,14 +13,13 @@ from biasgrid.base.references import load
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.recovery import StrengthsOfCells
 from biasgrid.tables.comparison import RANKS
+from biasgrid.tables.evidence import EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.measures import DESIGN, INTERVALS, SYNTHETIC
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, MarkSection
-from biasgrid.tables.statistics import STATISTICS_TABLES
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
-from biasgrid.tables.uncertainty import with_uncertainty
 
-CONTEXT_TABLES = {**STATISTICS_TABLES, "ranks": RANKS}
+CONTEXT_TABLES = {"intervals": INTERVALS, "design": DESIGN, "parts": EVIDENCE_PARTS, "ranks": RANKS}
 """Of the tables that figures may be made of."""
 LINE_CHARACTERS = 110
 """Characters in a line below a figure."""
@@ -41,9 +40,9 @@ class FigureContext:
         sections: of datasets whose marks are judged with those of others, what they are called together.
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
-        tables: how sure measures are and where their variance is, of the same cells: `statistics`, `variances`,
-            `clusters` and `by_template` (schemas in `tables.statistics.TABLES`), and of the whole grid `ranks` of
-            models; those that a run lacks have no rows.
+        tables: of the same cells the `intervals` of measures over other factors, `design`, where their variance is, and
+            `parts`, what associations are by template; of the whole grid `ranks` of models. Those that a run lacks have
+            no rows.
     """
 
     titles: Mapping[str, str]
@@ -99,22 +98,18 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
 
     Args:
         reference: where the figure is.
-        measures: the measures of the cells that it is about (schema `MEASURES`), which figures get with their intervals
-            (`with_certainty`).
+        measures: the measures of the cells that it is about (schema `MEASURES`).
         context: the facts of datasets and models.
     """
     flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
     withheld = flagged.select("model", "dataset").unique(maintain_order=True)
-    shown, statistics = (
-        table.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
-        for table in (measures, context.table("statistics"))
-    )
+    shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
     note = textwrap.fill(
         f"Left out, because not measurable: {', '.join(cell_names(withheld, context))}.", LINE_CHARACTERS
     )
     if shown.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(with_uncertainty(shown, statistics), context)
+    figure: ggplot = load(reference).figure(shown, context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
 
 

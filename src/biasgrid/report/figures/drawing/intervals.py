@@ -36,7 +36,7 @@ from biasgrid.report.figures.drawing.layout import (
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import FIRST_FACTORS, SIGNIFICANT
 
 THIN = 0.5
 """Width of the line of an interval."""
@@ -179,7 +179,7 @@ def draw_bias_corrected(
     """Draws a measure of every cell, its noise floor and its corrected value: a column per dataset, a row per model.
 
     Args:
-        measures: the measures of all cells, with certainty.
+        measures: the measures of all cells.
         context: the facts of datasets and models.
         measure: the measure's name; its bias-corrected value is called `NAME_corrected`.
         title: what the figure calls it.
@@ -221,24 +221,26 @@ def draw_bias_corrected(
 def signed_rows(
     measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], reported_factor: str
 ) -> pl.DataFrame:
-    """Picks numbers with their intervals over templates and over all.
+    """Picks numbers with their intervals over clusters, items or prompts, and over all factors.
 
     Args:
         measures: those of the cells that are measurable.
-        context: what has the tables of statistics.
+        context: what has the table of intervals.
         measure: the measure's name.
         keys: the keys of its rows.
         reported_factor: over what a number must be significant.
 
     Returns:
-        `model`, the keys, `value`, `clusters`, `low`, `high` (over templates), `low_all`, `high_all` and `found`.
+        `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all` and `found`.
     """
     cells = measures.select("model", "dataset").unique()
-    known = context.table("statistics").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    others = context.table("intervals").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
+    known = pl.concat([measures.select(others.columns), others])
     chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
     names = ["model", *keys]
-    own = chosen.filter(generalises_to="templates").select(*names, "value", "clusters", "low", "high", "q")
-    of_all = chosen.filter(generalises_to="all").select(*names, low_all="low", high_all="high", q_all="q")
+    of_one, over_all = pl.col("generalises_to").is_in(FIRST_FACTORS), pl.col("generalises_to").str.contains(" x ")
+    own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high", "q")
+    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high", q_all="q")
     q = "q_all" if reported_factor == "all" else "q"
     return own.join(of_all, on=names, how="left", maintain_order="left").with_columns(
         found=(pl.col(q) <= SIGNIFICANT).fill_null(value=False)

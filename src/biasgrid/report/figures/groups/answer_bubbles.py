@@ -61,7 +61,7 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns what is measured of classes.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
 
     Returns:
         `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` and `kind`, without null values.
@@ -79,7 +79,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws certainty and inconsistency: two blocks per bias type, a panel per model, a row per class.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
     heading, rows = f"Answers to statements: {context.title}", class_rows(measures)

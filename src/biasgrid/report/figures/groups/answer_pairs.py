@@ -10,8 +10,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.tables.files import means_by
+from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.tables.metric import options_of
-from biasgrid.tables.statistics import SIGNIFICANT
 
 CAPTION = (
     "How alike answers to a prompt for two groups are, mean over prompts, for each pair of groups. The grey stroke is "
@@ -28,7 +28,7 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns how alike answers for pairs of groups are.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
 
     Returns:
         `model`, `group`, `other`, `value` (how alike answers are), `corrected` (corrected for noise), `null_mean` (the

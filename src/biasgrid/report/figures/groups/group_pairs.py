@@ -27,7 +27,7 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns how far apart pairs of groups are.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
 
     Returns:
         `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean` (of the bias type).
@@ -50,7 +50,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws how far apart each pair of groups is within cases: a panel per model, a row per pair.
 
     Args:
-        measures: the measures of a dataset's cells, with certainty.
+        measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
     heading, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
