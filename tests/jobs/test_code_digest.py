@@ -146,10 +146,10 @@ def test_definitions_count_where_their_words_are_read(package: Path, digest: Cal
 
 
 def test_definitions_do_not_count_where_params_have_what_they_decide(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("families.probe.measure"), digest("inference.models.predict")
+    before = digest("families.probe.measures"), digest("inference.models.predict")
     for folder in ("families", "families/probe"):
         edit(package / folder / "measures.yaml", "title: ", "title: more ")
-    assert (digest("families.probe.measure"), digest("inference.models.predict")) == before
+    assert (digest("families.probe.measures"), digest("inference.models.predict")) == before
 
 
 def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[..., str]) -> None:

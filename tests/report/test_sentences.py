@@ -4,15 +4,15 @@ from pathlib import Path
 
 import polars as pl
 from small_groups import case_examples
-from small_probes import cell_of, files_of
+from small_probes import cell_of, estimated, files_of
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.payload import evidence as of_cases
 from biasgrid.families.payload import CellTables
-from biasgrid.families.probe.measure import evidence as behind_metrics
-from biasgrid.families.probe.measure import measure, observe
+from biasgrid.families.probe.measures import evidence as behind_metrics
+from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.payload import evidence as of_items
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.observe import observe as observe_statements
@@ -50,7 +50,7 @@ def test_an_item_has_its_answers_and_what_the_evaluator_saw(tmp_path: Path) -> N
     instances, said = cell_of(files, ["(a)", "who knows", "(a)", "(b)"])
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, said, options)
-    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, measure(observations, options), options)
+    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, estimated(observations, options), options)
     found = of_items(carried(behind_metrics(cell).units), {})
     first = found[0]["units"][0]
     assert found[0]["explain"] == [("measure", "stereotype_rate")]

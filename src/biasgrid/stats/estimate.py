@@ -27,6 +27,8 @@ from biasgrid.stats.variance import NO_PRIOR, Prior, moderate_variances
 
 ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""
+GIVEN = "given by the family"
+"""The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
 """What factors are called where it is said what a number generalises over, where that is not their own name."""
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
@@ -113,7 +115,7 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
 
     Shares have Wilson's interval with as many cases as their variance over clusters is worth, what is the largest of
     several numbers the interval of the largest of these, all of which hold at once (Bonferroni), and all others that of
-    Student's t, cut to their range.
+    Student's t, cut to their range. Ends of intervals that the keys of numbers have stay as they are.
 
     Args:
         parts: the numbers, kind by kind; those that are inputs alone have no rows.
@@ -134,9 +136,11 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     names = [factor for factor in list(sums.along)[1:] if factor != "attributes"]
     further = {factor: over_names(sums, factor) for factor in list(sums.along)[1:]}
     lists = [further[factor] for factor in names]
-    whole = sums.keys.with_columns(value=pl.Series(values), clusters=pl.Series(first.units))
+    whole = sums.keys.drop("low", "high", strict=False).with_columns(
+        value=pl.Series(values), clusters=pl.Series(first.units)
+    )
     label = FACTOR_NAMES.get(sums.factor, sums.factor)
-    rows = over_one_factor(sums, whole, first, settings)
+    rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     claims_all = sums.claims_all and bool(names)
     yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
     of_names = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in names))
@@ -162,7 +166,8 @@ def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:
 def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings) -> pl.DataFrame:
     """Returns estimates over the first factor."""
     if sums.interval == "none" or whole.is_empty():
-        return whole.with_columns(low=pl.lit(None, pl.Float64))
+        ends = pl.lit(None, pl.Float64)
+        return whole.with_columns(low=ends, high=ends, method=pl.lit(None, pl.String))
     is_share = sums.interval == "unit" and settings.units.get(str(whole["measure"][0])) == "share"
     if sums.interval == "effective Wilson" or is_share:
         cases = whole["cases"].fill_null(whole["n"].cast(pl.Float64)) if "cases" in whole.columns else whole["n"]
@@ -176,6 +181,24 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
     moderated = "moderated t" if first.prior.df > 0 else "t"
     method = moderated if sums.interval == "moderated t" else "jackknife t"
     return with_intervals(whole, sums, [first.source], method, settings)
+
+
+def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    """Puts the ends of intervals that keys have, `low` and `high`, in place of those of estimates.
+
+    Args:
+        rows: estimates, in the order of `keys`.
+        keys: see `Sums.keys`.
+    """
+    if "low" not in keys.columns:
+        return rows
+    given = keys.select(pl.col("low", "high").cast(pl.Float64))
+    is_given = pl.lit(given["low"].is_not_null())
+    return rows.with_columns(
+        low=pl.coalesce(pl.lit(given["low"]), "low"),
+        high=pl.coalesce(pl.lit(given["high"]), "high"),
+        method=pl.when(is_given).then(pl.lit(GIVEN)).otherwise("method"),
+    )
 
 
 def with_intervals(
@@ -241,14 +264,11 @@ def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
     one = pl.format("one {}", pl.lit(unit))
     equal = pl.format("untestable: equal in all {} {}s", "clusters", pl.lit(unit))
     text = (
-        pl.when(pl.col("value").is_null() | pl.col("value").is_nan()).then(pl.lit("no value"))
+        pl.when(pl.lit(sums.interval == "none")).then(pl.lit("a ratio without a direction"))
+        .when(pl.col("value").is_null() | pl.col("value").is_nan()).then(pl.lit("no value"))
         .when(pl.col("clusters") < 2).then(one)
         .when(pl.Series(np.isnan(first.without).all(axis=1))).then(pl.lit(f"not defined without one of its {unit}s"))
         .when(pl.lit(sums.interval == "moderated t")).then(equal)
         .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
     )  # fmt: skip
-    return (
-        {"reason": pl.when(pl.col("low").is_null()).then(text)}
-        if sums.interval != "none"
-        else {"reason": pl.lit("a ratio without a direction")}
-    )
+    return {"reason": pl.when(pl.col("low").is_null()).then(text)}

@@ -117,7 +117,7 @@ class Sums:
 
     Attributes:
         keys: a row for each number: `measure`, `options`, keys of `MEASURES`, `n`, `left_out` and, of rates whose
-            cases are fewer than what they count, `cases`.
+            cases are fewer than what they count, `cases`; `low` and `high` where the family gives the interval itself.
         along: by factor the sums over its units; the first factor is that over which models are compared.
         finish: makes the numbers.
         interval: how their intervals are made.
@@ -267,7 +267,7 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
         )
 
 
-NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "value", "n", "left_out", "cases")
+NUMBER_COLUMNS = ("measure", "options", *MEASURE_KEYS, "value", "n", "left_out", "cases", "low", "high")
 
 
 def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list[Sums], pl.DataFrame]:

