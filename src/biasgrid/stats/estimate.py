@@ -31,6 +31,8 @@ GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
 """What factors are called where it is said what a number generalises over, where that is not their own name."""
+TOO_FEW = "fewer than two clusters, or fewer than two names"
+"""Why a claim about all factors has no interval."""
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
 
 
@@ -153,7 +155,8 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
         )
         combined = with_intervals(whole, sums, [first.source, *further.values()], "combined", settings)
         kept = combined if claims_all else combined.drop_nulls("low")
-        yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all))
+        too_few = pl.when(pl.col("low").is_null()).then(pl.lit(TOO_FEW))
+        yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=too_few)
 
 
 def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:

@@ -46,8 +46,8 @@ def select_rows(
         intervals: whether to return what is known of the numbers beside their values.
 
     Returns:
-        The columns `dataset`, `model`, the keys, `value` and `n`, and `UNCERTAINTY_COLUMNS` with `intervals`, null where
-        nothing is known; no rows where there is no such measure.
+        The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals` `UNCERTAINTY_COLUMNS`, null
+        where nothing is known; no rows where there is no such measure.
     """
     presence = [pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in MEASURE_KEYS]
     wanted = [pl.col("measure") == measure, pl.col("options") == options, *presence]

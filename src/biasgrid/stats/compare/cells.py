@@ -110,8 +110,9 @@ def compared_numbers(
         aligned = np.full((len(without), len(names)), np.nan)
         aligned[:, [names.index(unit) for unit in units]] = without
         lists = pl.Series(aligned, dtype=pl.Array(pl.Float64, len(names))).arr.to_list()
-        columns = {"without": lists.list.eval(pl.element().fill_nan(None)), "moderated": pl.lit(moderated)}
-        tables.append(rows.drop("left_out", "cases", strict=False).with_columns(**columns))
+        known = rows.drop("left_out", "cases", "low", "high", strict=False)
+        without_each = lists.list.eval(pl.element().fill_nan(None))
+        tables.append(known.with_columns(without=without_each, moderated=pl.lit(moderated)))
     table = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None))
     return table.drop_nulls("value"), names
 
