@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
 from worlds import Array
 
 from biasgrid.stats.compare.all_pairs import compare_models
@@ -19,7 +20,6 @@ from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.metric import Mark
 from biasgrid.tables.provenance import table_provenance
-from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
 
 MARKS = {"strength": [Mark("A", 0, 1, "none"), Mark("B", 1, 100, "some")]}
 """Of worlds: those of their strength."""

@@ -13,14 +13,12 @@ from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
 
 SCHEMAS = {
     "measures": MEASURES,
     "summary": SUMMARY,
     "examples": EVIDENCE,
-    "statistics": STATISTICS,
     "parts": EVIDENCE_PARTS,
     "comparisons": COMPARISONS,
     "ranks": RANKS,
@@ -46,12 +44,11 @@ def summary_of(
     run: ReportRun,
     measures: pl.DataFrame,
     scoring: Mapping[str, str] | None = None,
-    statistics: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The summary of measures, each dataset scored as given, with what is known of how sure they are."""
+    """The summary of measures, each dataset scored as given."""
     models = {model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models}
     headlines = {
         dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
         for dataset in run.datasets
     }
-    return summarise(measures, models, headlines, statistics=statistics)
+    return summarise(measures, models, headlines)

@@ -8,8 +8,9 @@ import polars as pl
 from small_measures import table_of
 from small_records import records_of
 
+from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
-from biasgrid.groups.tables import measure_groups
+from biasgrid.stats.sums import values_table
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import MEASURES, SYNTHETIC, table_of_cell
 from biasgrid.tables.metric import options_text
@@ -50,10 +51,10 @@ def slanted_records(bias_types: BiasTypes, slant: float, cases: int = 8, templat
 def measured_groups(
     slants: Mapping[str, float], bias_types: BiasTypes, dataset: str = "feelings", **counts: int
 ) -> pl.DataFrame:
-    """The measures of models, each with its slant; see `slanted_records`."""
+    """The measures of models, each with its slant, without their intervals; see `slanted_records`."""
     of_models = {model: slanted_records(bias_types, slant, **counts) for model, slant in slants.items()}
     return pl.concat(
-        table_of_cell(measure_groups(records, COMPARISONS, THRESHOLD), MEASURES, model, dataset)
+        table_of_cell(values_table(measure_groups(records, COMPARISONS, THRESHOLD)), MEASURES, model, dataset)
         for model, records in of_models.items()
     )
 

@@ -9,7 +9,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.measures import MEASURES, ROW
 
 
 def table_of(schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFrame:
@@ -23,3 +23,18 @@ def measures_of(rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFram
     """A table of measures; keys that a row does not have are null."""
     defaults = {"dataset": "faith", "measure": "gamma", "options": "", "n": 4, "left_out": 0}
     return table_of(MEASURES, rows, **(defaults | shared))
+
+
+def with_known(measures: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Measures with what is known of some of them; below them those that are known alone.
+
+    Args:
+        measures: schema `MEASURES`.
+        known: likewise, a row for each number of which more is known.
+    """
+    keys = ["model", "dataset", *ROW]
+    joined = measures.join(known, on=keys, how="left", nulls_equal=True, suffix="_known", maintain_order="left")
+    filled = joined.select(
+        pl.coalesce(f"{name}_known", name).alias(name) if name not in keys else name for name in measures.columns
+    )
+    return pl.concat([filled, known.join(measures, on=keys, how="anti", nulls_equal=True, maintain_order="left")])

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 from small_tables import whole
 
+from biasgrid.families.cell import measured_values
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.measure import measure, observe
+from biasgrid.families.statement.measures import measure, observe
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.reading import read
 from biasgrid.tables.measures import MEASURES, table_of_cell
@@ -65,7 +66,7 @@ def faults_of(folder: Path, **options: Any) -> list[str]:
 
 
 def measured(instances: pl.DataFrame, predictions: pl.DataFrame, mode: str | None = None) -> pl.DataFrame:
-    """The measures of a cell."""
+    """The measures of a cell, without their intervals."""
     options = {"measures": None, "failure_threshold": 0.1, "mode": mode}
-    measures = measure(observe(instances, predictions, options), options)
-    return table_of_cell(measures, MEASURES, "model", "dataset")
+    values = measured_values(measure, observe(instances, predictions, options), options)
+    return table_of_cell(values, MEASURES, "model", "dataset")

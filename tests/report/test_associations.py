@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from biasgrid.tables.statistics import STATISTICS
 from browser import AXE, Shown, found_by_axe
 from parsed_page import Page
 from playwright.sync_api import Browser
@@ -16,7 +17,6 @@ from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.statistics import STATISTICS
 
 SUBJECTS = ["Ann", "a/b#c%2Fd", "</td><b>Cleo"]
 ATTRIBUTES = ["stole money", "=slept(1)"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from biasgrid.tables.statistics import STATISTICS
 from parsed_page import Page
 from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
@@ -23,7 +24,6 @@ from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, publ
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import SYNTHETIC
-from biasgrid.tables.statistics import STATISTICS
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 

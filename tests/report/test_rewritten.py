@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import with_uncertainty
 from browser import AXE, Shown, found_by_axe
 from playwright.sync_api import Browser
 from report_tables import report_of
@@ -22,8 +24,6 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as MEASURES_TABLE
 from biasgrid.tables.measures import table_of_cell
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 
 RUN = ReportRun(
     title="Letters",

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from report_tables import report_of
-from small_measures import measures_of, table_of
+from small_measures import measures_of
 
 from biasgrid.cli.commands.summary import flag_lines
 from biasgrid.families.underspecified.family import DEFINITIONS
@@ -19,7 +19,6 @@ from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
-from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, flag_rows, summarise
 
 MODELS = {"bert": ModelFacts("LM", "BERT", {}), "chance": ModelFacts("LLM", "at random", {})}
@@ -27,9 +26,9 @@ OF_FAITH = Controls({"acts": "faith"}, ["chance"])
 READ = "read the difference, not the value"
 
 
-def summary_of(measures: pl.DataFrame, statistics: pl.DataFrame) -> pl.DataFrame:
+def summary_of(*measures: pl.DataFrame) -> pl.DataFrame:
     headlines = {name: {"mu_corrected": "", "significant_tests": ""} for name in ("faith", "acts")}
-    summary = summarise(measures, MODELS, headlines, statistics=statistics, controls=OF_FAITH)
+    summary = summarise(pl.concat(measures), MODELS, headlines, controls=OF_FAITH)
     validate_table(summary, SUMMARY, "summary")
     return summary
 
@@ -40,19 +39,12 @@ def cells_of(*cells: tuple[str, str], flag: str | None = None) -> pl.DataFrame:
     return measures_of([*rows[:-1], rows[-1] | {"flag": flag}])
 
 
-def statistics_of(dataset: str, q: Sequence[float], model: str = "bert", **corrected: float) -> pl.DataFrame:
+def known_of(dataset: str, q: Sequence[float], model: str = "bert", **corrected: float) -> pl.DataFrame:
     """Single tests of a cell with some q, and mu's excess with an interval."""
     tests = [{"measure": "gamma", "subject": str(i), "attribute": "a", "p": p / 4, "q": p} for i, p in enumerate(q)]
     rows: list[dict[str, Any]] = [*tests, {"measure": "mu_corrected"} | corrected]
-    known = {
-        "model": model,
-        "dataset": dataset,
-        "value": 0.1,
-        "clusters": 4,
-        "generalises_to": "templates",
-        "method": "t",
-    }
-    return table_of(STATISTICS, rows, options="", n=4, **known)
+    known = {"value": 0.1, "clusters": 4, "generalises_to": "clusters", "method": "t"}
+    return measures_of(rows, model=model, dataset=dataset, **known)
 
 
 BOTH = cells_of(("bert", "faith"), ("bert", "acts"))
@@ -72,8 +64,7 @@ QUIET = [0.3, 0.9, 1.0]
 def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
     q: list[float], corrected: dict[str, float], flag: str | None
 ) -> None:
-    statistics = pl.concat([statistics_of("faith", [0.01, 0.01, 0.01]), statistics_of("acts", q, **corrected)])
-    summary = summary_of(BOTH, statistics)
+    summary = summary_of(BOTH, known_of("faith", [0.01, 0.01, 0.01]), known_of("acts", q, **corrected))
     (row,) = summary.filter(measure="control").to_dicts()
     assert (row["dataset"], row["options"], row["headline"]) == ("faith", "control=acts", False)
     assert (row["value"], row["n"]) == (sum(each <= 0.05 for each in q), 3)
@@ -84,30 +75,30 @@ def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
 
 
 def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
-    (row,) = summary_of(BOTH, statistics_of("faith", [0.01])).filter(measure="control").to_dicts()
+    (row,) = summary_of(BOTH, known_of("faith", [0.01])).filter(measure="control").to_dicts()
     assert (row["value"], row["n"], row["flag"]) == (None, 0, None)
 
 
 def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> None:
     measures = cells_of(("bert", "faith"), ("bert", "acts"), flag="not measurable: no answers")
-    (row,) = summary_of(measures, statistics_of("faith", [0.01])).filter(measure="control").to_dicts()
+    (row,) = summary_of(measures, known_of("faith", [0.01])).filter(measure="control").to_dicts()
     assert row["flag"] == "the control is not measurable (acts: no answers), so nothing is known from it"
 
 
 def test_random_answers_are_a_control_of_what_they_answer() -> None:
     measures = cells_of(("bert", "faith"), ("chance", "faith"))
-    statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("faith", [0.01, 1.0], model="chance")])
-    (row,) = summary_of(measures, statistics).filter(measure="control").to_dicts()
+    tests = known_of("faith", [0.01]), known_of("faith", [0.01, 1.0], model="chance")
+    (row,) = summary_of(measures, *tests).filter(measure="control").to_dicts()
     assert (row["model"], row["dataset"], row["value"]) == ("chance", "faith", 1)
     assert row["flag"] == f"the control shows associations too (random answers: 1 of 2 significant): {READ}"
 
 
 def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> None:
-    assert summary_of(cells_of(("bert", "acts")), statistics_of("acts", [0.01])).filter(measure="control").is_empty()
+    assert summary_of(cells_of(("bert", "acts")), known_of("acts", [0.01])).filter(measure="control").is_empty()
 
 
 def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
-    statistics = pl.concat([statistics_of("faith", [0.01]), statistics_of("acts", [0.01, 1.0])])
+    measures = pl.concat([BOTH, known_of("faith", [0.01]), known_of("acts", [0.01, 1.0])])
     declared = {**DEFINITIONS.of("measures"), **CONTROLS}
     run = ReportRun(
         title="Faiths",
@@ -117,20 +108,18 @@ def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
         datasets=[ReportDataset(name, name.title(), (), declared, {}) for name in ("faith", "acts")],
         controls=OF_FAITH._replace(models=[]),
     )
-    page = report_of(run, measures=BOTH, summary=summary_of(BOTH, statistics))
+    page = report_of(run, measures=measures, summary=summary_of(measures))
     section = page.split('<section id="controls">')[1].split("</section>")[0]
     assert section.index(">Faith") < section.index(">Acts")
     assert "the control shows associations too (acts: 1 of 2 significant)" in page
     assert "Controls</a>" in page
-    assert 'id="controls"' not in report_of(replace(run, controls=Controls()), measures=BOTH)
+    assert 'id="controls"' not in report_of(replace(run, controls=Controls()), measures=measures)
 
 
 def test_the_figure_has_shares_of_the_p_of_both() -> None:
-    statistics = pl.concat([statistics_of("faith", [0.01, 0.04, 0.4, 3.999]), statistics_of("acts", [2.0, 4.0])])
-    context = FigureContext(
-        {"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables={"statistics": statistics}
-    )
-    rows = figure_of_controls.histogram(statistics, context).sort("role", "bin").rows()
+    measures = pl.concat([BOTH, known_of("faith", [0.01, 0.04, 0.4, 3.999]), known_of("acts", [2.0, 4.0])])
+    context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH)
+    rows = figure_of_controls.histogram(measures, context).sort("role", "bin").rows()
     assert rows == [
         ("faith", "bert", "control", 10, 0.5),
         ("faith", "bert", "control", 19, 0.5),
@@ -138,7 +127,7 @@ def test_the_figure_has_shares_of_the_p_of_both() -> None:
         ("faith", "bert", "dataset", 2, 0.25),
         ("faith", "bert", "dataset", 19, 0.25),
     ]
-    drawn = figure_of_controls.figure(BOTH, context)
+    drawn = figure_of_controls.figure(measures, context)
     assert drawn.labels.title == "Datasets and their controls"
-    silent = figure_of_controls.figure(BOTH, replace(context, tables={}))
+    silent = figure_of_controls.figure(BOTH, context)
     assert "too few clusters" in silent.labels.subtitle

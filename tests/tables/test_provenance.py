@@ -16,6 +16,7 @@ from biasgrid.tables.provenance import (
     check_compared,
     check_made_from,
     check_made_with,
+    digest,
     provenance_digests,
 )
 from biasgrid.tables.schema import answer_schema
@@ -95,26 +96,28 @@ def test_texts_of_other_predictions_are_refused(tmp_path: Path) -> None:
         check_made_from(texts, "written", provenance_digests([predictions]), predictions)
 
 
-def test_statistics_and_evidence_of_other_measures_are_refused(tmp_path: Path) -> None:
+def test_sums_evidence_and_intervals_of_other_measures_are_refused(tmp_path: Path) -> None:
     facts: Facts = {"of": "jobs/a", "predictions": {"weights": "1"}}
-    measures = write(tmp_path / "measures/jobs/a.parquet", **facts)
+    made: Facts = {"of": "jobs/a", "sums": digest(facts)}
+    measures = write(tmp_path / "measures/jobs/a.parquet", **made)
+    sums = write(tmp_path / "sums/jobs/a.parquet", **facts)
     evidence = write(tmp_path / "evidence/jobs/a.parquet", **facts)
-    statistics = write(tmp_path / "statistics/jobs/a.parquet", of="jobs/a", measures=facts)
-    check_made_with([measures], [evidence, statistics])
-    write(measures, of="jobs/a", predictions={"weights": "2"})
-    for table in (evidence, statistics):
+    intervals = write(tmp_path / "intervals/jobs/a.parquet", **made)
+    check_made_with([measures], [sums, evidence, intervals])
+    write(measures, of="jobs/a", sums=digest(facts | {"predictions": {"weights": "2"}}))
+    for table in (sums, evidence, intervals):
         with pytest.raises(TableError, match=rf"{table}: not made with .*measures/jobs/a.parquet; remove it and run"):
             check_made_with([measures], [table])
 
 
-def test_comparisons_of_other_statistics_are_refused(tmp_path: Path) -> None:
-    statistics = [write(tmp_path / f"statistics/jobs/{name}.parquet", of=f"jobs/{name}") for name in "ab"]
+def test_comparisons_of_other_measures_are_refused(tmp_path: Path) -> None:
+    measures = [write(tmp_path / f"measures/jobs/{name}.parquet", of=f"jobs/{name}") for name in "ab"]
     cells = {name: {"of": f"jobs/{name}"} for name in "ab"}
     compared = write(tmp_path / "comparisons/jobs.parquet", of="jobs", cells=cells)
-    check_compared(statistics, [compared])
-    write(statistics[1], of="jobs/b", level=0.9)
-    with pytest.raises(TableError, match=r"comparisons/jobs.parquet: compares other statistics than those of jobs"):
-        check_compared(statistics, [compared])
+    check_compared(measures, [compared])
+    write(measures[1], of="jobs/b", level=0.9)
+    with pytest.raises(TableError, match=r"comparisons/jobs.parquet: compares other measures than those of jobs"):
+        check_compared(measures, [compared])
 
 
 def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from small_measures import with_known
 
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
-from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise
 
 SCORING = {"gender": "exact", "religion": "exact"}
@@ -73,31 +73,29 @@ def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None
     ]
 
 
-CERTAIN = {"generalises_to": "templates", "clusters": 7, "method": "t", "n": 12}
+CERTAIN = {"generalises_to": "clusters", "clusters": 7, "method": "t", "n": 12}
 
 
-def statistics_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
-    standard = {"options": "", **CERTAIN}
-    return table_of_cell(pl.DataFrame([standard | row for row in rows]), STATISTICS, model, dataset)
+def known_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
+    return cell_of([CERTAIN | row for row in rows], model, dataset)
 
 
 def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
-    """What statistics alone know is a measure of its own, and what nothing is known of has no number, never 0."""
+    """What tests find is a measure of its own, and what nothing is known of has no number, never 0."""
     pairs = [("Ann", "cooks", 0.01), ("Ann", "reads", 0.2), ("Bea", "cooks", None)]
-    known = statistics_of(
+    known = known_of(
         "bert",
         "gender",
         {"measure": "mu", "value": 0.5, "null_mean": 0.2, "p": 0.001},
         {"measure": "mu_corrected", "value": 0.45, "low": 0.3, "high": 0.6},
         {"measure": "delta", "value": 0.1, "low": 0.05, "high": 0.15},
-        {"measure": "delta", "value": 0.1, "low": 0.0, "high": 0.9, "generalises_to": "all"},
         *(
             {"measure": "gamma", "subject": subject, "attribute": attribute, "value": 0.1, "q": q}
             for subject, attribute, q in pairs
         ),
     )
     headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "significant_tests", "delta"], "")}
-    summary = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known)
+    summary = summarise(with_known(measures_of("bert", "gender"), known), MODELS, headlines)
     validate_table(summary, SUMMARY, "summary")
     (line,) = headline_lines(summary).to_dicts()
     found = {
@@ -117,18 +115,20 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
         },
         **{"significant_tests": 1, "tested": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
     }
-    silent = summarise(measures_of("bert", "gender"), MODELS, headlines, statistics=known.clear())
+    cell = measures_of("bert", "gender")
+    silent = summarise(cell.filter(pl.col("subject").is_null()), MODELS, headlines)
     assert "significant_tests" not in silent["measure"].to_list()
     assert silent.select("low", "high", "null_mean", "p", "q", "clusters").null_count().row(0) == (len(silent),) * 6
 
 
-def test_what_only_statistics_know_is_withheld_with_the_headlines_of_its_cell() -> None:
+def test_what_tests_find_is_withheld_with_the_headlines_of_its_cell() -> None:
     reason = "not measurable: no answers"
     measures = measures_of("bert", "gender").with_columns(
         flag=pl.when(measure="mu").then(pl.lit(reason)), value=pl.when(pl.col("measure") != "mu").then("value")
     )
-    known = statistics_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
-    summary = summarise(measures, MODELS, {"gender": dict.fromkeys(["mu", "significant_tests"], "")}, statistics=known)
+    known = known_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
+    headlines = {"gender": dict.fromkeys(["mu", "significant_tests"], "")}
+    summary = summarise(with_known(measures, known), MODELS, headlines)
     assert summary.filter("headline").select("measure", "value", "flag").rows() == [
         ("mu", None, reason),
         ("significant_tests", None, reason),

@@ -30,6 +30,8 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
     """
     return measures.filter(
         pl.col("template").is_null(),
+        # What is pooled over all cases says nothing of others.
+        pl.col("generalises_to").is_not_null(),
         pl.any_horizontal(pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS),
     )
 

@@ -35,9 +35,7 @@ from biasgrid.report.figures.registry import figures
 from biasgrid.stats.ordering import select_rows
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.measures import SYNTHETIC
-from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.uncertainty import with_uncertainty
 
 
 @pytest.fixture
@@ -121,7 +119,7 @@ def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
 
 def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path) -> None:
     pairs = {(f"S{i}", f"A{j}"): (i - 14.5) * (j - 14.5) for i, j in product(range(30), range(30))}
-    measures = with_uncertainty(by_pair({"one": pairs}), table_of(STATISTICS, []))
+    measures = by_pair({"one": pairs})
     sizes, pictures = [], []
     for place, q in enumerate((0.01, 0.5)):
         files = tmp_path / f"{place}.svg", tmp_path / f"{place}.png"
@@ -223,7 +221,7 @@ def test_the_same_figure_gives_the_same_bytes(
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save_figure(load(figures()[name]).figure(with_uncertainty(shown, context.table("statistics")), context), *paths)
+        save_figure(load(figures()[name]).figure(shown, context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

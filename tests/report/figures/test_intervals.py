@@ -16,24 +16,24 @@ from small_figures import (
     by_pair,
     categories,
 )
-from small_measures import table_of
+from small_measures import measures_of, table_of, with_known
 
 from biasgrid.report.figures.associations import associations, heat_map, subject_groups
 from biasgrid.report.figures.cells import errors, intensity_mu, model_ranks, variances
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure, with_whole_subtitle
-from biasgrid.tables.statistics import BY_TEMPLATE, CLUSTERS, STATISTICS, VARIANCES
+from biasgrid.tables.evidence import EVIDENCE_PARTS
+from biasgrid.tables.measures import DESIGN, INTERVALS
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.uncertainty import with_uncertainty
 
-CERTAIN = {"low": 0.1, "high": 0.4, "clusters": 4, "generalises_to": "templates"}
+CERTAIN = {"low": 0.1, "high": 0.4, "clusters": 4, "generalises_to": "clusters"}
 
 
-def statistics_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of statistics over templates, significant results with selected intervals."""
+def known_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Measures with intervals over clusters, significant results with selected intervals."""
     selected = {"selected_low": 0.05, "selected_high": 0.5}
     known = [row | CERTAIN | (selected if row["q"] <= 0.05 else {}) for row in rows]
-    return table_of(STATISTICS, known, dataset="faith", options="", method="t", measure="gamma", n=4)
+    return measures_of(known, method="t")
 
 
 def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_discoveries() -> None:
@@ -44,7 +44,7 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
         for (subject, attribute), (value, q) in values.items()
     ]
     gammas = {model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")}
-    certain = with_uncertainty(by_pair(gammas), statistics_of(rows))
+    certain = with_known(by_pair(gammas), known_of(rows))
     found = associations.strongest(certain, count=5).select("model", "subject", "attribute", "low", "high", "found")
     picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
     assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
@@ -58,14 +58,13 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
 def test_associations_stand_beside_their_clusters() -> None:
     cell = {"model": "one", "dataset": "faith"}
     rows = [
-        {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "comparison": value}
+        {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "value": value}
         for template, n, value in ((0, 1, 0.1), (1, 3, 0.5), (2, 1, 0.2))
     ]
-    zeros = dict.fromkeys(("sign", "wins", "delta", "epsilon", "answer_probability", "winner_changes"), 0.0)
     clusters = [{"cluster": 0, "templates": "0, 1"}, {"cluster": 1, "templates": "2"}]
     tables = {
-        "by_template": table_of(BY_TEMPLATE, rows, **cell, **zeros),
-        "clusters": table_of(CLUSTERS, clusters, **cell),
+        "parts": table_of(EVIDENCE_PARTS, rows, **cell, measure="gamma", options=""),
+        "design": table_of(DESIGN, clusters, **cell, name="mu_without"),
     }
     marks = associations.gamma_by_cluster(replace(FAITHS, tables=tables))
     assert marks.select("cluster", "gamma").rows() == [(0, pytest.approx(0.4)), (1, pytest.approx(0.2))]
@@ -75,7 +74,7 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
     pair = {"subject": "Ann", "attribute": "stole"}
     gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
     rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
-    certain = with_uncertainty(by_pair(gammas), statistics_of(rows))
+    certain = with_known(by_pair(gammas), known_of(rows))
     own = heat_map.mean_gamma(certain, heat_map.panels_of(certain, FAITHS))
     assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
     assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
@@ -84,24 +83,18 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
 
 def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     pairs = [("female", "nurse", 0.2), ("male", "nurse", -0.2), ("female", "pilot", -0.1), ("male", "pilot", 0.1)]
-    rows = [
-        {
-            "model": "one",
-            "subject_group": subject_group,
-            "attribute": attribute,
-            "value": value,
-            "generalises_to": generalises_to,
-        }
-        | known
-        for subject_group, attribute, value in pairs
-        for generalises_to, known in (
-            ("templates", {"low": value - 0.01, "high": value + 0.01, "q": 0.001}),
-            ("all", {"low": value - 0.15, "high": value + 0.15, "q": 0.01 if attribute == "nurse" else 0.3}),
-        )
-    ]
-    certain = table_of(STATISTICS, rows, dataset="faith", options="", method="t", measure="gamma", n=4, clusters=4)
-    context = replace(FAITHS, tables={"statistics": certain})
-    figure = subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), context)
+    over_clusters, over_all = (
+        [
+            {"model": "one", "subject_group": subject_group, "attribute": attribute, "value": value}
+            | {"generalises_to": factors, "low": value - half, "high": value + half, "q": q.get(attribute, 0.001)}
+            for subject_group, attribute, value in pairs
+        ]
+        for factors, half, q in (("clusters", 0.01, {}), ("clusters x names", 0.15, {"nurse": 0.01, "pilot": 0.3}))
+    )
+    measures = measures_of(over_all, method="t", clusters=4)
+    shared = {"dataset": "faith", "options": "", "method": "t", "measure": "gamma", "n": 4, "clusters": 4}
+    context = replace(FAITHS, tables={"intervals": table_of(INTERVALS, over_clusters, **shared)})
+    figure = subject_groups.figure(measures, context)
     shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
     near = pytest.approx
     assert shown == [
@@ -110,8 +103,8 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     ]
     assert figure.labels.title == "More female than male: Faiths"
     assert "thick: 95 % over 4 clusters" in figure.labels.subtitle
-    one = replace(context, tables={"statistics": certain.filter(subject_group="male")})
-    assert "no two groups" in subject_groups.figure(by_pair({"one": {("Ann", "nurse"): 0.1}}), one).labels.subtitle
+    one = replace(context, tables={"intervals": context.tables["intervals"].filter(subject_group="male")})
+    assert "no two groups" in subject_groups.figure(measures.filter(subject_group="male"), one).labels.subtitle
 
 
 def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(measures: pl.DataFrame) -> None:
@@ -120,10 +113,10 @@ def test_shares_of_variance_weigh_blocks_and_take_negative_variances_for_none(me
         for block, values in enumerate([{"association": 3.0, "pair": -1.0}, {"association": 3.0, "order": 2.0}])
         for name, value in values.items()
     ]
-    table = table_of(VARIANCES, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
+    table = table_of(DESIGN, [*rows, {"name": "mde", "value": 9.0}], model="one", dataset="faith")
     found = dict(variances.variance_shares(table).select("name", "share").iter_rows())
     assert found == {"association": 0.75, "pair": 0, "order": 0.25}
-    figure = variances.figure(measures, replace(GRID, tables={"variances": table}))
+    figure = variances.figure(measures, replace(GRID, tables={"design": table}))
     assert figure.data.select("name", "begin", "end").rows()[0] == ("association", 0, 0.75)
 
 
@@ -140,9 +133,8 @@ def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(measure
         {"model": "one", "measure": "mu", "value": 0.1, "null_mean": 0.06},
         {"model": "one", "measure": "mu_corrected", "value": 0.08, "low": 0.05, "high": 0.11},
     ]
-    known = [row | {"clusters": 7, "generalises_to": "templates"} for row in rows]
-    certain = table_of(STATISTICS, known, dataset="faith", options="", method="t", n=4)
-    figure = intensity_mu.figure(with_uncertainty(measures, certain), GRID)
+    known = [row | {"clusters": 7, "generalises_to": "clusters"} for row in rows]
+    figure = intensity_mu.figure(with_known(measures, measures_of(known, method="t")), GRID)
     (row,) = (
         figure.data.drop_nulls("corrected").select("label", "value", "null_mean", "corrected", "low", "high").rows()
     )
@@ -192,7 +184,7 @@ def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> Non
         {"model": "one", "subject": subject, "attribute": attribute, "value": value, "q": 0.4}
         for (subject, attribute), value in values.items()
     ]
-    figure = associations.figure(with_uncertainty(by_pair({"one": values}), statistics_of(rows)), FAITHS)
+    figure = associations.figure(with_known(by_pair({"one": values}), known_of(rows)), FAITHS)
     assert "none is significant" in figure.labels.subtitle
 
 

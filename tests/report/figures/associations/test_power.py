@@ -8,14 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from small_figures import FAITHS, MODELS, by_pair, categories
-from small_measures import table_of
+from small_measures import measures_of, table_of, with_known
 
 from biasgrid.report.figures.associations import clusters_left_out, significant_associations
 from biasgrid.report.figures.cells import clusters_needed
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.power import minimal_detectable_effect
-from biasgrid.tables.statistics import CLUSTERS, STATISTICS, VARIANCES
-from biasgrid.tables.uncertainty import with_uncertainty
+from biasgrid.tables.measures import DESIGN
 
 CELL = {"model": "one", "dataset": "faith"}
 
@@ -27,15 +26,8 @@ def associations(tests: dict[tuple[str, str], tuple[float, float, float]], clust
         {"subject": subject, "attribute": attribute, "value": gamma, "p": p, "q": q}
         for (subject, attribute), (gamma, p, q) in tests.items()
     ]
-    known = {
-        "measure": "gamma",
-        "options": "",
-        "generalises_to": "templates",
-        "method": "t",
-        "clusters": clusters,
-        "n": 4,
-    }
-    return with_uncertainty(measures, table_of(STATISTICS, rows, **CELL, **known))
+    known = measures_of(rows, **CELL, generalises_to="clusters", method="t", clusters=clusters)
+    return with_known(measures, known)
 
 
 def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> None:
@@ -66,10 +58,11 @@ def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_clusters_no_
 
 def test_mu_without_each_cluster_stands_beside_mu(measures: pl.DataFrame, tmp_path: Path) -> None:
     rows = [
-        {"cluster": cluster, "templates": f"{cluster}", "mu_without": mu, "correlation": correlation}
-        for cluster, (mu, correlation) in enumerate([(0.1, 0.9), (0.3, -0.2), (0.2, 0.5)])
+        {"cluster": cluster, "templates": f"{cluster}", "name": name, "value": value}
+        for cluster, numbers in enumerate([(0.1, 0.9), (0.3, -0.2), (0.2, 0.5)])
+        for name, value in zip(("mu_without", "correlation"), numbers, strict=True)
     ]
-    context = replace(FAITHS, tables={"clusters": table_of(CLUSTERS, rows, **CELL)})
+    context = replace(FAITHS, tables={"design": table_of(DESIGN, rows, **CELL)})
     faiths = measures.filter(dataset="faith")
     figure = clusters_left_out.figure(faiths, context)
     left, right = (figure.data.filter(panel=panel)["value"].to_list() for panel in categories(figure.data, "panel"))
@@ -77,8 +70,8 @@ def test_mu_without_each_cluster_stands_beside_mu(measures: pl.DataFrame, tmp_pa
     assert figure.labels.subtitle.startswith("strokes: 3 clusters")
     save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
     assert "μ without one cluster</text>" in (tmp_path / "a.svg").read_text()
-    alone = [{"cluster": 0, "templates": "0, 1"}]
-    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"clusters": table_of(CLUSTERS, alone, **CELL)}))
+    alone = [{"cluster": 0, "templates": "0, 1", "name": "mu_without"}]
+    one = clusters_left_out.figure(faiths, replace(FAITHS, tables={"design": table_of(DESIGN, alone, **CELL)}))
     assert one.labels.subtitle == "there are no two clusters to compare"
 
 
@@ -89,8 +82,8 @@ def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() ->
         for model, numbers in cells.items()
         for name, value in zip(("noise_sd", "prior_df"), numbers, strict=True)
     ]
-    variances = table_of(VARIANCES, rows)
-    effects = clusters_needed.detectable_effects(variances)
+    design = table_of(DESIGN, rows)
+    effects = clusters_needed.detectable_effects(design)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
     known = dict(effects.filter(model="one").select("clusters", "effect").iter_rows())
     assert known[7] == pytest.approx(minimal_detectable_effect(0.01, 4.0, 7))
@@ -99,7 +92,7 @@ def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() ->
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS
     )
     assert clusters_needed.clusters_asked(measures)["clusters"].to_list() == [7, 7, 7]
-    figure = clusters_needed.figure(measures, replace(FAITHS, tables={"variances": variances}))
+    figure = clusters_needed.figure(measures, replace(FAITHS, tables={"design": design}))
     figure.draw()
     none = clusters_needed.figure(measures, FAITHS)
     assert none.labels.subtitle == "there are no two clusters that differ"

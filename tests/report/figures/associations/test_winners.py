@@ -5,11 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from small_figures import FAITHS, by_pair, categories
-from small_measures import measures_of, table_of
+from small_measures import measures_of, with_known
 
 from biasgrid.report.figures.associations import winners
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 
 RATIOS = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, ("Dan", "stole"): 0.1}
 
@@ -17,14 +15,14 @@ RATIOS = {("Ann", "stole"): 0.4, ("Bob", "stole"): 0.9, ("Cleo", "stole"): 0.6, 
 def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_noise_are_filled() -> None:
     other = {pair: 1 - ratio for pair, ratio in RATIOS.items()} | {("Ann", "slept"): 0.95}
     of_models = {"one": RATIOS, "two": other}
-    known = {"generalises_to": "templates", "options": "", "method": "t", "clusters": 4, "n": 4, "dataset": "faith"}
+    known = {"generalises_to": "clusters", "method": "t", "clusters": 4}
     rows = [
         {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.9, "measure": "win_ratio"}
         | {"low": 0.8, "high": 1.0},
         {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.3, "measure": "gamma", "q": 0.01},
     ]
     measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models)])
-    certain = with_uncertainty(measures, table_of(STATISTICS, rows, **known))
+    certain = with_known(measures, measures_of(rows, **known))
     figure = winners.figure(certain, FAITHS)
     shown = figure.data.select("model", "subject", "value", "low", "high", "found").rows()
     of_one = [row[1:] for row in shown if row[0] == "BERT base"]

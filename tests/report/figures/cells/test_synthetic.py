@@ -11,7 +11,6 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.uncertainty import with_uncertainty
 
 MODELS = {
     "mild": ModelFacts("Sentiment", "BERT base", {}),
@@ -81,6 +80,6 @@ def test_the_figure_of_synthetic_groups_is_drawn_and_the_same_each_time(
     files = []
     for run in ("first", "second"):
         paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save_figure(synthetic.figure(with_uncertainty(measures, context.table("statistics")), context), *paths)
+        save_figure(synthetic.figure(measures, context), *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]

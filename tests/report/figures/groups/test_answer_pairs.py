@@ -9,9 +9,6 @@ from small_figures import FAITHS
 from small_measures import measures_of
 
 from biasgrid.report.figures.groups import answer_pairs
-from biasgrid.tables.files import empty_table
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 
 GROUPS = ("female", "male", "non-binary")
 
@@ -28,7 +25,7 @@ def measured(null_mean: bool = True) -> pl.DataFrame:
         )
     ]
     others = [row | {"options": "score=bleu", "value": 0.9} for row in pairs]
-    rows = with_uncertainty(measures_of(pairs + others), empty_table(STATISTICS))
+    rows = measures_of(pairs + others)
     value = pl.col("value")
     return rows.with_columns(low=value - 0.01, high=value + 0.03, q=pl.when(value > 0.025).then(0.01).otherwise(0.2))
 

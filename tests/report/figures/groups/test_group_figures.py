@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from small_figures import categories
 from small_groups import THRESHOLD, measured_groups
-from small_measures import table_of
+from small_measures import measures_of, table_of, with_known
 
 from biasgrid.base.references import load
 from biasgrid.groups.section import GROUP_FIGURES
@@ -18,9 +17,8 @@ from biasgrid.report.figures.drawing.theme import LEGEND_LINE, line_looks, save_
 from biasgrid.report.figures.groups import failure_curve, group_differences, group_pairs, group_scores, group_templates
 from biasgrid.report.figures.registry import figures
 from biasgrid.stats.ordering import select_rows
-from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.measures import INTERVALS
 from biasgrid.tables.summary import ModelFacts
-from biasgrid.tables.uncertainty import with_uncertainty
 
 MODELS = {
     "mild": ModelFacts("Sentiment", "BERT base", {}),
@@ -145,8 +143,8 @@ def test_pairs_have_intervals_and_the_floor_of_their_bias_type(measures: pl.Data
     own = ["model", "dataset", "measure", "options", "bias_type", "group", "other", "value", "n"]
     known = rows.select(own).with_columns(low=pl.col("value") - 0.01, high=pl.col("value") + 0.02)
     known = known.with_columns(null_mean=pl.when(pl.col("other").is_null()).then(0.07))
-    certain = table_of(STATISTICS, known.to_dicts(), generalises_to="templates", clusters=4, method="t")
-    figure = group_pairs.figure(with_uncertainty(measures, certain), FEELINGS)
+    certain = measures_of(known.to_dicts(), generalises_to="clusters", clusters=4, method="t")
+    figure = group_pairs.figure(with_known(measures, certain), FEELINGS)
     shown = figure.data.filter(model="BERT large")
     assert len(shown) == 4
     for row in shown.to_dicts():
@@ -198,23 +196,14 @@ def test_figures_grow_with_the_lines_of_their_legends() -> None:
     assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
-def known(measure: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    shared = {
-        "dataset": "feelings",
-        "options": "",
-        "measure": measure,
-        "generalises_to": "templates",
-        "method": "t",
-        "clusters": 9,
-    }
-    return table_of(STATISTICS, rows, **shared, n=4)
-
-
 def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measures: pl.DataFrame) -> None:
     pair = {"model": "strong", "bias_type": "land", "group": "danish", "other": "other", "value": 0.2}
-    over_words = pair | {"generalises_to": "all", "low": -0.1, "high": 0.5}
-    statistics = known("difference", [pair | {"low": 0.1, "high": 0.3, "q": 0.01}, over_words])
-    figure = group_differences.figure(measures, replace(FEELINGS, tables={"statistics": statistics}))
+    shared = {"dataset": "feelings", "measure": "difference", "method": "t", "clusters": 9}
+    of_pair = {"low": 0.1, "high": 0.3, "q": 0.01, "generalises_to": "clusters"}
+    over_words = pair | {"generalises_to": "clusters x terms", "low": -0.1, "high": 0.5}
+    known = with_known(measures, measures_of([pair | of_pair], **shared))
+    intervals = table_of(INTERVALS, [over_words], **shared, options="", n=4)
+    figure = group_differences.figure(known, replace(FEELINGS, tables={"intervals": intervals}))
     (row,) = figure.data.select("model", "low", "high", "low_all", "high_all", "found").rows()
     assert row == ("BERT large", 0.1, 0.3, -0.1, 0.5, True)
     assert "thick: 95 % over 9 clusters" in figure.labels.subtitle
@@ -223,10 +212,9 @@ def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(measur
 def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFrame) -> None:
     rate = measures.filter(pl.col("template").is_null(), measure="failure_rate", model="mild").drop_nulls("value")
     row = rate.select("model", "bias_type", "options", "value").row(0, named=True)
-    certain = with_uncertainty(measures, known("failure_rate", []).clear())
-    assert "no intervals" in failure_curve.figure(certain, FEELINGS).labels.subtitle
+    assert "no intervals" in failure_curve.figure(measures, FEELINGS).labels.subtitle
     one = pl.all_horizontal(pl.col(name) == value for name, value in row.items()) & pl.col("template").is_null()
-    banded = certain.with_columns(
+    banded = measures.with_columns(
         low=pl.when(one).then(0.0), high=pl.when(one).then(0.4), clusters=pl.when(one).then(pl.lit(9, pl.Int64))
     )
     assert failure_curve.curves(banded).drop_nulls("low").select("low", "high", "clusters").rows() == [(0, 0.4, 9)]

@@ -29,18 +29,21 @@ def cluster_rows(context: FigureContext, measures: pl.DataFrame) -> pl.DataFrame
     """Returns what is known of each cluster of the cells that are measurable.
 
     Args:
-        context: what has the tables of statistics.
+        context: what has the table `design`.
         measures: those of the cells that are measurable.
 
     Returns:
-        `model`, `panel`, `cluster`, `templates`, `value` and `clusters`, how many there are.
+        `model`, `cluster`, `templates`, `clusters` (how many there are), `value` and `panel`.
     """
     cells = measures.select("model", "dataset").unique()
-    known = context.table("clusters").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
-    known = known.with_columns(clusters=pl.len().over("model").cast(pl.Int64))
-    columns = {WITHOUT: "mu_without", AGREEMENT: "correlation"}
+    known = context.table("design").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
     names = ["model", "cluster", "templates", "clusters"]
-    parts = [known.select(*names, panel=pl.lit(panel), value=column) for panel, column in columns.items()]
+    parts = [
+        known.filter(name=name)
+        .with_columns(clusters=pl.len().over("model").cast(pl.Int64))
+        .select(*names, "value", panel=pl.lit(panel))
+        for panel, name in {WITHOUT: "mu_without", AGREEMENT: "correlation"}.items()
+    ]
     return pl.concat(parts).drop_nulls("value")
 
 
