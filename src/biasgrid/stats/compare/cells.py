@@ -105,7 +105,8 @@ def compared_numbers(
         row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
         found.append((row, units, without, False))
     names = sorted({unit for _, units, *_ in found for unit in units}, key=number_first)
-    tables = [empty_table(INTERVALS).select(*ROW, "value", "n")]
+    empty = empty_table(INTERVALS).select(*ROW, "value", "n")
+    tables = [empty.with_columns(moderated=pl.lit(None, pl.Boolean), without=pl.lit(None, pl.List(pl.Float64)))]
     for rows, units, without, moderated in found:
         aligned = np.full((len(without), len(names)), np.nan)
         aligned[:, [names.index(unit) for unit in units]] = without
