@@ -163,6 +163,16 @@ def test_datasets_of_all_families_stand_in_one_summary() -> None:
     ]
 
 
+def test_the_largest_of_all_distances_is_no_line() -> None:
+    measures = groups_of("sst2").with_columns(generalises_to=pl.lit("clusters"))
+    options = DISTANCE.replace("pairwise", "largest")
+    row = {"measure": "distance", "options": options, "bias_type": "age", "value": 0.4, "n": 9, "p": 0.01}
+    largest = cell_of([row | {"generalises_to": "terms"}], "sst2", "moods")
+    summary = summarise(pl.concat([measures, largest]), MODELS, HEADLINES)
+    assert summary.equals(summarise(measures, MODELS, HEADLINES))
+    assert set(summary["generalises_to"]) == {"clusters"}
+
+
 def test_a_model_that_the_config_does_not_know_is_an_error() -> None:
     with pytest.raises(KeyError, match="stranger"):
         summarise(measures_of("stranger", "gender"), MODELS, HEADLINES)

@@ -25,7 +25,7 @@ class CellTables:
     """What is known of a cell.
 
     Attributes:
-        measures: schema `MEASURES` with the columns of `tables.certainty.with_certainty`.
+        measures: schema `MEASURES`.
         examples: schema `EVIDENCE`: the sentences that the report may carry, those that matter most first (`rank`).
         parts: schema `EVIDENCE_PARTS`: the numbers that have evidence, by template and by partner.
     """

@@ -191,14 +191,7 @@ SUMMARY = table(
             nullable=True,
             checks=NeverNaN,
         ),
-        "generalises_to": column(
-            pl.String, description="what its interval generalises over: `templates` or `all`", nullable=True
-        ),
-        "clusters": column(
-            pl.Int64,
-            description="how many clusters it is over",
-            nullable=True,
-        ),
+        **{name: UNCERTAINTY[name] for name in ("generalises_to", "clusters")},
         **FLAG,
         "headline": column(pl.Boolean, description="whether it is the dataset's headline"),
     },

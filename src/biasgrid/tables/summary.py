@@ -17,6 +17,8 @@ from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
 LINE = ["model", "dataset", "bias_type"]
+OVER_TERMS = "terms"
+"""What numbers generalise to that are tested for measures alone."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
 
@@ -74,7 +76,9 @@ def summarise(
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
-    found, wholes = count_significant(measures), of_wholes(measures)
+    # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
+    wholes = of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
+    found = count_significant(measures)
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([wholes, headlined, control_rows(wholes, found, controls)], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
