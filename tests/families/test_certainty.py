@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from biasgrid.families.statement.measure import observe
+from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistics
+from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
+from biasgrid.groups.tables import CURVE
+from biasgrid.tables.statistics import ROW, STATISTICS, STATISTICS_TABLES
 from grouped_cells import ALL, measured
 from small_cases import cases_of
 from small_statements import instances_of
 from small_statements import measured as measured_statements
 from small_tables import predictions_of
 
-from biasgrid.families.statement.measure import observe
-from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistics
-from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
 from biasgrid.groups.definitions import measures_of_groups
-from biasgrid.groups.tables import CURVE
 from biasgrid.stats.settings import CellStatistics, StatisticsSettings
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.metric import NOT_MEASURABLE
-from biasgrid.tables.statistics import ROW, STATISTICS, STATISTICS_TABLES
 
 TEMPLATES, TERMS = 6, 2
 UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}

@@ -2,6 +2,8 @@
 
 import polars as pl
 import pytest
+from biasgrid.tables.statistics import STATISTICS
+from biasgrid.tables.uncertainty import with_uncertainty
 from small_groups import measured_groups
 
 from biasgrid.families.payload import MOST_ROWS, CellTables, page_table, tables_of_groups
@@ -9,8 +11,6 @@ from biasgrid.families.statement.payload import cell_payload
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 
 NUMBERS = {"low": pl.Float64, "high": pl.Float64}
 

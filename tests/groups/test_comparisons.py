@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from biasgrid.groups.tables import compare_groups, score_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_measures import plain_comparison
@@ -12,7 +13,6 @@ from biasgrid.groups.combinations import Combination, ImpossibleCombination, pos
 from biasgrid.groups.confusion import AVERAGES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
 from biasgrid.groups.scores import SCORES, Argument, score_records
-from biasgrid.groups.tables import compare_groups, score_groups
 
 SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
 MODES: tuple[Mode, ...] = ("group", "counterfactual")

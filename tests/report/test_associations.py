@@ -6,12 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from biasgrid.tables.statistics import STATISTICS
 from browser import AXE, Shown, found_by_axe
 from parsed_page import Page
 from playwright.sync_api import Browser
 from report_tables import report_of
-from small_measures import measures_of, table_of
+from small_measures import measures_of, table_of, with_known
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -73,7 +72,7 @@ def html() -> str:
     ]
     wholes = [{"model": model, "measure": "mu", "value": 0.2 * share} for model, share in MODELS.items()]
     sure = [
-        row | {"measure": "gamma", "options": "", "low": row["value"] - 0.1, "high": row["value"] + 0.1, "q": q}
+        row | {"low": row["value"] - 0.1, "high": row["value"] + 0.1, "q": q}
         for row, q in zip(gammas[: len(GAMMA) - 1], (0.01, 0.2, 0.01, 0.01, 0.01), strict=True)
     ]
     about = {"model": "large", "dataset": "faiths", "measure": "gamma", "options": "", "subject": "Ann"}
@@ -85,10 +84,10 @@ def html() -> str:
     whole |= {"value": 0.1, "other_value": 0.2, "difference": -0.1, "clusters": 3, "paired": True}
     ranks = [{"model": "large", "value": 0.2, "rank": 1, "rank_high": 1}]
     ranks += [{"model": "small", "value": 0.1, "rank": 2, "rank_high": 2}]
+    known = measures_of(sure, dataset="faiths", generalises_to="clusters", clusters=4, method="t")
     return report_of(
         RUN,
-        measures=measures_of(gammas + wholes, dataset="faiths"),
-        statistics=table_of(STATISTICS, sure, dataset="faiths", generalises_to="templates", clusters=4, method="t"),
+        measures=with_known(measures_of(gammas + wholes, dataset="faiths"), known),
         examples=evidence(),
         parts=table_of(EVIDENCE_PARTS, parts, **about, attribute="stole money"),
         comparisons=table_of(COMPARISONS, [apart, whole]),

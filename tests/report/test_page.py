@@ -8,11 +8,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from biasgrid.tables.statistics import STATISTICS
 from parsed_page import Page
 from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
-from small_measures import measures_of, table_of
+from small_measures import measures_of, table_of, with_known
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.groups.definitions import measures_of_groups
@@ -146,12 +145,12 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
 ) -> None:
     known = {"base-squad": {"null_mean": 0.05, "p": 0.002}, "base-lm": {"null_mean": 0.0625}}
     rows = [
-        {"model": model, "measure": measure, "value": 0.1, "clusters": clusters, "generalises_to": "templates", **more}
+        {"model": model, "measure": measure, "value": 0.1, "clusters": clusters, "generalises_to": "clusters", **more}
         for (model, of_mu), clusters in zip(known.items(), (7, 3), strict=True)
         for measure, more in (("mu", of_mu), ("strength", {"low": -0.01, "high": 0.2}))
     ]
-    certain = table_of(STATISTICS, rows, dataset="religion", options="", n=4, method="t")
-    summary = summary_of(replace(RUN, level=0.9), measures, statistics=certain)
+    certain = measures_of(rows, dataset="religion", method="t")
+    summary = summary_of(replace(RUN, level=0.9), with_known(measures, certain))
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
     assert "(90 %)" in page.text
     assert "cells with 3 clusters only" in page.text

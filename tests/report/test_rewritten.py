@@ -6,8 +6,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 from browser import AXE, Shown, found_by_axe
 from playwright.sync_api import Browser
 from report_tables import report_of
@@ -58,8 +56,7 @@ def tables_of(folder: Path, answers: Mapping[str, Sequence[str]], **keys: Any) -
 
 
 def shown_cell(tables: Mapping[str, pl.DataFrame]) -> CellTables:
-    measures = with_uncertainty(tables["measures"], empty_table(STATISTICS))
-    return CellTables(measures, tables["examples"], empty_table(EVIDENCE_PARTS))
+    return CellTables(tables["measures"], tables["examples"], empty_table(EVIDENCE_PARTS))
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from small_grid import read_grid, write_grid
-from small_measures import table_of
+from small_measures import measures_of, table_of
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.runs.forecast import ASSUMED, Forecast, forecast_intervals
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import MachineRate, make_plan
 from biasgrid.tables.files import write_table
-from biasgrid.tables.statistics import STATISTICS, VARIANCES
+from biasgrid.tables.measures import DESIGN, MEASURES
 
 
 @pytest.fixture
@@ -29,16 +29,16 @@ def looked(grid: Config, width: float | None = None) -> Forecast:
     return next(each for each in found if (each.dataset, each.variant) == ("people", "qa"))
 
 
-def finish(grid: Config, statistics: list[dict[str, object]], variances: dict[str, float]) -> None:
-    """Writes what the statistics of a cell of people tell."""
-    shared = {"model": "one", "dataset": "people", "generalises_to": "templates", "options": "", "method": "t"}
-    rows = table_of(STATISTICS, statistics, **shared)
+def finish(grid: Config, measures: list[dict[str, object]], variances: dict[str, float]) -> None:
+    """Writes what the measures of a cell of people tell."""
+    shared = {"model": "one", "dataset": "people"}
+    rows = measures_of(measures, **shared, generalises_to="clusters", method="t")
     named = [{"name": name, "value": value} for name, value in variances.items()]
-    tables = {"statistics": rows, "variances": table_of(VARIANCES, named, model="one", dataset="people")}
+    tables = {"measures": rows, "design": table_of(DESIGN, named, **shared)}
     for name, table in tables.items():
         path: Path = getattr(Layout(grid), name)("people", "one")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_table(table, path, {"statistics": STATISTICS, "variances": VARIANCES}[name], {})
+        write_table(table, path, {"measures": MEASURES, "design": DESIGN}[name], {})
 
 
 def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
-
 from biasgrid.families.underspecified.statistics.cell import statistics
-from biasgrid.groups.records import SubjectOutputs
 from biasgrid.groups.tables import records_of
 from biasgrid.groups.uncertainty.differences import difference_rows
 from biasgrid.groups.uncertainty.matrix import TermScores, scores_of_terms
 from biasgrid.groups.uncertainty.permutation import permute_groups
 from biasgrid.groups.uncertainty.scores import failures_over_clusters
+from golden_statistics import FOLDER, all_of, assert_golden, frames_of_golden, numbers_of, observations_of
+
+from biasgrid.groups.records import SubjectOutputs
 from biasgrid.stats import estimate
 from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval

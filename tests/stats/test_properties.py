@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from biasgrid.families.underspecified.statistics.cell import statistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control
 from swap_groups import design, with_scores
 
-from biasgrid.families.underspecified.statistics.cell import statistics
 from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import null_mean_of, splits

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from biasgrid.groups.tables import compare_groups, score_groups
 from grouped_cells import with_options
 from small_records import classified, records_of
 
@@ -17,7 +18,6 @@ from biasgrid.groups.distances import divergence
 from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import score_records
-from biasgrid.groups.tables import compare_groups, score_groups
 from biasgrid.groups.text_match import exact_match, normalize_answer, token_f1
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"

@@ -3,14 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
-from small_cells import choosing, one_list, spans
-
 from biasgrid.families.underspecified.measure import measure, observe
 from biasgrid.families.underspecified.statistics.cell import statistics
+from biasgrid.tables.statistics import STATISTICS
+from small_cells import choosing, one_list, spans
+
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.statistics import STATISTICS
 from biasgrid.tables.summary import ModelFacts, summarise
 
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}

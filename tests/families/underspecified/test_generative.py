@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
 from shards import Cell
 from small_cells import one_list
 from small_config import changed, faults_of
@@ -18,7 +19,6 @@ from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
 from biasgrid.families.underspecified.reading import prompt_of
 from biasgrid.families.underspecified.word_lists import (
     AttributeRow,

@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from biasgrid.families.underspecified.measure import measure, observe, validity
 from small_cells import ALWAYS, choosing, one_list, spans
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.underspecified.measure import measure, observe, validity
 
 SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
 CHOICES = SPANS | {"task": "fill-mask"}

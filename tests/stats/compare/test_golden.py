@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_of, observations_of
-
 from biasgrid.families.uncertainty import statistics_table, values_without_clusters
 from biasgrid.families.underspecified.statistics.cell import statistics
+from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_of, observations_of
+
 from biasgrid.stats import estimate
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
 from biasgrid.stats.compare.cells import ComparedCell
