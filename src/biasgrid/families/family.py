@@ -37,7 +37,7 @@ STAGES = {
     "reading": ("read",),
     "keys": ("KEYS",),
     "expand": ("expand",),
-    "measure": ("observe", "measure"),
+    "measures": ("observe", "measure"),
 }
 """What stands in which module of a family's folder; a family may as well be one file that has it all."""
 SYNTHETIC_STAGE = {"synthetic": ("synthetic", "corpus")}
