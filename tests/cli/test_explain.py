@@ -19,8 +19,10 @@ from biasgrid.base.references import load, stage
 from biasgrid.cli.app import app
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
+from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.probe.files.probe import load_probe
 from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions
@@ -33,7 +35,7 @@ STATED = {"family": "statement", "kind": "choice", "options": OF_GROUPS | {"mode
 def results_of(
     folder: Path, instances: pl.DataFrame, said: pl.DataFrame, family: str, kind: str, options: Mapping[str, Any]
 ) -> Path:
-    """Writes the results of a cell as the rule `measure` does."""
+    """Writes the results of a cell as the rules `measure` and `statistics` do."""
     reference = f"biasgrid.families.{family}"
     (folder / "measures/texts").mkdir(parents=True)
     paths = folder / "instances.parquet", folder / "predictions.parquet"
@@ -43,10 +45,11 @@ def results_of(
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
     of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
     declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
-    tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared, "tiny", "texts")
+    tables = measure_cell(reference, paths[0], [paths[1]], kind, options, declared.names, "tiny", "texts")
+    measures = estimate_cell(reference, tables.sums, options, declared, StatisticsSettings()).measures
     file = folder / "measures/texts/tiny.parquet"
     cell = {"family": reference, "answer": kind, "options": dict(options), "scorers": {}}
-    write_table(tables.measures, file, MEASURES, {"cell": cell_location(file, paths[0], [paths[1]], cell)})
+    write_table(measures, file, MEASURES, {"cell": cell_location(file, paths[0], [paths[1]], cell)})
     return folder
 
 

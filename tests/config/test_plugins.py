@@ -101,7 +101,7 @@ def test_a_family_may_be_a_package(project: Path) -> None:
     (stance / "reading.py").write_text("def read(:")
     (fault,) = faults("plugins/stance")
     assert "holds plugins/stance/reading.py, which is not Python (" in fault
-    for stage in ("reading", "keys", "expand", "measure"):
+    for stage in ("reading", "keys", "expand", "measures"):
         (stance / f"{stage}.py").write_text("from .family import KEYS, expand, measure, observe, read\n")
     assert "stance" in read("plugins/stance").registry.families
 

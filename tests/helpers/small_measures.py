@@ -26,7 +26,7 @@ def measures_of(rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFram
 
 
 def with_known(measures: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Measures with what is known of some of them; below them those that are known alone.
+    """Measures with what else is known of some of them; below them those that are known alone.
 
     Args:
         measures: schema `MEASURES`.
@@ -35,6 +35,6 @@ def with_known(measures: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     keys = ["model", "dataset", *ROW]
     joined = measures.join(known, on=keys, how="left", nulls_equal=True, suffix="_known", maintain_order="left")
     filled = joined.select(
-        pl.coalesce(f"{name}_known", name).alias(name) if name not in keys else name for name in measures.columns
+        pl.coalesce(name, f"{name}_known").alias(name) if name not in keys else name for name in measures.columns
     )
     return pl.concat([filled, known.join(measures, on=keys, how="anti", nulls_equal=True, maintain_order="left")])

@@ -95,15 +95,15 @@ def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, di
     assert [task for task in WEIGHTS if after[task] != before[task]] == ["fill-mask"]
 
 
-@pytest.mark.parametrize("edited", ["families/underspecified/measure.py", "tables/measures.py"])
+@pytest.mark.parametrize("edited", ["families/underspecified/measures.py", "tables/measures.py"])
 def test_code_that_a_stage_does_not_import_does_not_count(
     package: Path, digest: Callable[..., str], edited: str
 ) -> None:
-    before, of_measures = digest("inference.models.predict"), digest("families.underspecified.measure")
+    before, of_measures = digest("inference.models.predict"), digest("families.underspecified.measures")
     with (package / edited).open("a") as file:
         file.write("\nUNUSED = 1\n")
     assert digest("inference.models.predict") == before
-    assert digest("families.underspecified.measure") != of_measures
+    assert digest("families.underspecified.measures") != of_measures
 
 
 def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:

@@ -14,7 +14,7 @@ from biasgrid.jobs import code_digest as digests
 from biasgrid.report.figures.registry import figures
 
 SCRIPTS = ROOT / "workflow" / "scripts"
-STAGES = {"expand": "expand", "measure": "measure", "synthetic": "synthetic"}
+STAGES = {"expand": "expand", "measure": "measures", "statistics": "measures", "synthetic": "synthetic"}
 """Rules whose script finds a module of each family, and that module; not every family can be put in."""
 EVERY_FAMILY = [
     (rule, family)
@@ -79,7 +79,7 @@ def test_another_family_in_the_list_runs_nothing_again(package: Path) -> None:
 
 def test_another_score_only_measures_again(package: Path) -> None:
     changed = changed_by(package, "groups/scores.py", "", "ANOTHER = 1\n")
-    assert changed <= {("measure", family) for family in FAMILIES}
+    assert changed <= {(rule, family) for rule in ("measure", "statistics") for family in FAMILIES}
 
 
 def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_cell_is_measured_by_its_shards(cells: CellInputs) -> None:
     assert params["family"] == "biasgrid.families.underspecified"
     assert params["expected"] == {"task": "question-answering", "scoring": "exact"}
     assert (params["dump"], params["scorers"]) == (None, {})
-    assert "mu" in params["declared"].names
+    assert "mu" in params["names"]
     assert cells.model_record(CELL, None) == "out/models/one.json"
 
 
@@ -112,7 +112,7 @@ def test_settings_of_statistics_are_no_matter_of_measures(tmp_path: Path) -> Non
     assert statistics["clusters"] == [0, 1]
     # Validity flags have no units, since nothing is said of how sure they are.
     assert "mu" in statistics["units"]
-    assert not statistics["units"].keys() & measures["declared"].limits.keys()
+    assert not statistics["units"].keys() & statistics["declared"].limits.keys()
 
 
 def test_what_scorers_say_is_a_file_of_the_writers_cell(scored: CellInputs) -> None:
@@ -152,6 +152,10 @@ def test_of_the_address_of_a_dump_no_secret_is_kept() -> None:
     assert len(cells.dump_code(cell)) == 16
 
 
-def test_datasets_are_selected_by_whether_their_families_keep_observations(scored: CellInputs) -> None:
-    assert scored.datasets_that_keep_observations(True) == "chess"
-    assert scored.datasets_that_keep_observations(False) == "none"
+def test_measures_that_are_no_sums_are_computed_again_without_each_cluster(
+    cells: CellInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cells.measure_params(CELL)["recomputed"] == {}
+    monkeypatch.setattr(cells.grid.family("people"), "yields_sums", False, raising=False)
+    statistics = cells.statistics_params(CELL)
+    assert cells.measure_params(CELL)["recomputed"] == {name: statistics[name] for name in ("clusters", "units")}

@@ -52,9 +52,9 @@ def test_known_effects_ranks_and_controls_are_in_figures_of_the_grid_alone(pages
 
 def test_templates_and_their_associations_are_in_figures_of_one_dataset_alone(pages: PageInputs) -> None:
     assert pages.figure_templates(OF_GRID) == []
-    assert pages.figure_associations(OF_GRID) == []
+    assert pages.figure_parts(OF_GRID) == []
     assert pages.figure_templates(GENDER)
-    assert pages.figure_associations(GENDER) == pages.inputs.of_cells(pages.layout.by_template, "gender")
+    assert pages.figure_parts(GENDER) == pages.inputs.of_cells(pages.layout.evidence_parts, "gender")
 
 
 def test_each_folder_has_the_digest_of_its_own_figures(pages: PageInputs) -> None:
