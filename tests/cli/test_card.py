@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from huggingface_hub import ModelCard
-from small_measures import table_of
+from small_measures import measures_of, table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.measures import MEASURES, SUMMARY
 
 runner = CliRunner()
 DASH = "\N{EN DASH}"
@@ -94,6 +94,17 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
         assert line in told.splitlines()
     assert "| dataset | bias type | measure | value | 90 % interval |" in told
     assert "No control was run" in card(results, "--model", "old")[1]
+
+
+def test_what_was_found_of_the_model_is_told(results: Path) -> None:
+    tests = [{"subject": name, "attribute": "cooks", "value": 0.2, "q": q} for name, q in (("Ann", 0.01), ("Bob", 0.9))]
+    of_cell = {"model": "new", "dataset": "gender", "generalises_to": "clusters", "clusters": 4, "method": "t"}
+    path = results / "measures/gender/new.parquet"
+    path.parent.mkdir(parents=True)
+    write_table(measures_of(tests, **of_cell), path, MEASURES, {})
+    assert "1 significant association of 2 tested" in card(results, "--model", "new")[1]
+    told = runner.invoke(app, ["summary", str(results)])
+    assert "1 significant association of 2 tested" in " ".join(told.output.split())
 
 
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"

@@ -129,7 +129,17 @@ def test_tables_with_old_names_are_named_with_the_new_ones(tmp_path: Path) -> No
     assert notice is not None
     assert "(frame is cluster, subject_cluster is subject_group): made again are measures;" in notice
     assert "answers of servers, downloaded weights and trained models are kept" in notice
-    assert "yours to remove: frames/ (now template_clusters/)" in notice
+    assert "yours to remove: frames/ (now design/)" in notice
+
+
+def test_folders_that_others_took_the_place_of_are_named(tmp_path: Path) -> None:
+    for folder in ("measures", "statistics", "variances", "template_clusters", "by_template", "without_clusters"):
+        write(tmp_path, f"{folder}/gender/one", value=[1.0])
+    notice = upgrade_notice(tmp_path)
+    assert notice is not None
+    assert "other names: made again are the tables of these folders;" in notice
+    assert "by_template/ (now sums/), statistics/ (now measures/), template_clusters/ (now design/)" in notice
+    assert "measures/ (now" not in notice
 
 
 def test_results_of_this_version_and_answers_kept_give_no_notice(tmp_path: Path) -> None:

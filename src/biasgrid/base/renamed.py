@@ -49,12 +49,18 @@ RENAMED_COLUMNS = {
 """Columns of tables."""
 RENAMED_FOLDERS = {
     "able": "capabilities",
+    "by_template": "sums",
     "follow_ups": "scorers",
-    "frames": "template_clusters",
+    "frames": "design",
+    "observations": "sums",
     "planted": "synthetic",
-    "without_frames": "without_clusters",
+    "statistics": "measures",
+    "template_clusters": "design",
+    "variances": "design",
+    "without_clusters": "sums",
+    "without_frames": "sums",
 }
-"""Folders of results."""
+"""Folders of results; what was in `statistics` is in `intervals` too."""
 RENAMED_RULES = {
     "able": "capabilities",
     "follow_up": "scorer_texts",

@@ -187,7 +187,7 @@ def is_same_file(first: Path, second: Path) -> bool:
 
 
 def upgrade_notice(results: Path) -> str | None:
-    """Returns a notice of the tables that a run makes again because they have names of an earlier version.
+    """Returns a notice of the tables that a run makes again because folders or columns have names of an earlier version.
 
     Args:
         results: the folder of results.
@@ -208,8 +208,8 @@ def upgrade_notice(results: Path) -> str | None:
     folders = ", ".join(f"{name}/ (now {RENAMED_FOLDERS[name]}/)" for name in unused)
     rest = f" No longer used, and yours to remove: {folders}." if unused else ""
     return (
-        f"{results} was made by an earlier version. Since {VERSION} columns have other names{what}: made again are "
-        f"{again}; {KEPT_AFTER_UPGRADE}.{rest}"
+        f"{results} was made by an earlier version. Since {VERSION} folders and columns have other names{what}: made "
+        f"again are {again}; {KEPT_AFTER_UPGRADE}.{rest}"
     )
 
 

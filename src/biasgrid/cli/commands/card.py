@@ -27,7 +27,7 @@ def card(
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()
         level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
-        found = findings(summary, read_tested(sorted(results.glob("statistics/*/*.parquet"))))
+        found = findings(summary, read_tested(sorted(results.glob("measures/*/*.parquet"))))
         sentences = {one.model: one.sentence for one in found}
         repeat = command(manifest["config_file"])
         written = str(card_of(model, summary, manifest, level, sentences, repeat))

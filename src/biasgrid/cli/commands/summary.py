@@ -203,4 +203,4 @@ def findings_of_run(results: Path, measured: pl.DataFrame) -> Text:
     """Returns the findings of a run with a summary."""
     from biasgrid.report.findings import findings, read_tested
 
-    return finding_lines(findings(measured, read_tested(sorted(results.glob("statistics/*/*.parquet")))))
+    return finding_lines(findings(measured, read_tested(sorted(results.glob("measures/*/*.parquet")))))

@@ -112,8 +112,11 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
         dataset: the dataset, None for all that both have.
 
     Raises:
-        UserError: one of them is no folder of results, or they have no cell in common.
+        UserError: one of them is no folder of results of this version, or they have no cell in common.
     """
+    for folder in (results, others):
+        if compared_datasets(folder) and not (folder / "sums").is_dir():
+            raise UserError(f"there is no {folder}/sums; expected a finished run of this version")
     names = [name for name in compared_datasets(results) if name in compared_datasets(others)]
     if dataset is not None:
         refuse_unknown(dataset, names, f"no dataset that {results} and {others} have in common", None)
