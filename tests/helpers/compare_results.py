@@ -19,13 +19,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
 import yaml
+from one_shape import FOLDER_OF, PARTS, in_one_shape
 
 from biasgrid.base import renamed as changes
 
@@ -42,6 +43,11 @@ IN_WORDS = ("reason", "method", "flag")
 
 NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
 """Folders that hold no numbers of measures, or times."""
+MADE_OF = {"sums", "observations", "by_template", "without_clusters", "without_frames"}
+"""Folders of what numbers are made of, which versions make them of in other ways."""
+SUMMARY = "summary.parquet"
+TOLD_IN_SUMMARY = ("generalises_to", "clusters")
+"""Columns of the summary in which versions tell the same in other ways."""
 NEW = "_new"
 
 
@@ -74,22 +80,56 @@ def compare_results(old: Path, new: Path, names: Mapping[str, str] | None = None
     """
     names = names or {}
     found = Comparison()
-    there = {str(path.relative_to(new)): path for path in tables_in(new)}
-    for path in tables_in(old):
-        name = renamed_path(path.relative_to(old), {**names, **changes.RENAMED_FOLDERS} if names else {})
-        if name in there:
-            compare_tables(name, renamed(pl.read_parquet(path), names), pl.read_parquet(there.pop(name)), found)
+    ours = parts_in(old, {**names, **changes.RENAMED_FOLDERS} if names else {})
+    theirs = parts_in(new, {})
+    for name, parts in ours.items():
+        if name in theirs:
+            one, other = read_parts(name, parts, names), read_parts(name, theirs.pop(name), {})
+            compare_tables(name, *of_one_shape(name, one, other), found)
         else:
             found.missing.append(f"{name}: the table")
-    found.added += [f"{name}: the table" for name in there]
+    found.added += [f"{name}: the table" for name in theirs]
     return found
 
 
-def tables_in(folder: Path) -> Iterator[Path]:
-    """Yields the tables of a folder of results that hold numbers."""
+def parts_in(folder: Path, names: Mapping[str, str]) -> dict[str, dict[str, Path]]:
+    """Returns the tables of a folder of results that hold numbers.
+
+    Args:
+        folder: the folder.
+        names: what its folders are called now; where these are none, its tables are compared as they are.
+
+    Returns:
+        By the name of each table now the tables that it is made of, by the folders that they are in.
+    """
+    found: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.rglob("*.parquet")):
-        if path.relative_to(folder).parts[0] not in NOT_COMPARED:
-            yield path
+        inside = path.relative_to(folder)
+        first = inside.parts[0]
+        if first not in NOT_COMPARED | MADE_OF:
+            name = renamed_path(Path(FOLDER_OF.get(first, first), *inside.parts[1:]), names)
+            found.setdefault(name, {})[first] = path
+    return found
+
+
+def read_parts(name: str, parts: Mapping[str, Path], names: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+    """Reads the tables that a table is made of, by their folders."""
+    tables = {part: renamed(pl.read_parquet(path), names) for part, path in parts.items()}
+    return (
+        {part: table.drop(TOLD_IN_SUMMARY, strict=False) for part, table in tables.items()}
+        if name == SUMMARY
+        else tables
+    )
+
+
+def of_one_shape(
+    name: str, old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns two tables as they can be compared: as they are, where both are of one shape already."""
+    folder = Path(name).parts[0]
+    if folder not in PARTS or (old.keys() == new.keys() and len(old) == 1):
+        return next(iter(old.values())), next(iter(new.values()))
+    return in_one_shape(folder, old), in_one_shape(folder, new)
 
 
 def renamed_path(path: Path, names: Mapping[str, str]) -> str:
@@ -102,7 +142,7 @@ def renamed(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     """Returns a table under the new names of its columns, and of the values of those that hold names."""
     texts = [name for name, kind in table.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
     values = table.with_columns(pl.col(texts).cast(pl.String).replace(dict(names)))
-    return values.rename({name: names[name] for name in table.columns if name in names})
+    return values.rename({name: names[name] for name in table.columns if name in names and name not in VALUES})
 
 
 def compare_tables(name: str, old: pl.DataFrame, new: pl.DataFrame, found: Comparison) -> None:

@@ -16,7 +16,7 @@ from compare_results import Comparison, compare_tables, renamed, renamed_path
 from kept_measures import machine
 
 FROZEN = Path(__file__).parents[1] / "workflow" / "frozen"
-FOLDERS = ("measures", "statistics", "variances", "comparisons")
+FOLDERS = ("measures", "intervals", "design", "comparisons")
 """Folders of results that hold every number once."""
 TOLERANCE = 1e-12
 NOT_FROZEN = ("/intersections", "/tone", "/read")

@@ -187,7 +187,7 @@ def is_same_file(first: Path, second: Path) -> bool:
 
 
 def upgrade_notice(results: Path) -> str | None:
-    """Returns a notice of the tables that a run makes again because folders or columns have names of an earlier version.
+    """Returns a notice of the tables that a run makes again: folders or columns have names of an earlier version.
 
     Args:
         results: the folder of results.
