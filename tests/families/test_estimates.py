@@ -3,35 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
 from grouped_cells import ALL, measured
 from small_cases import cases_of
+from small_estimates import estimates_of
 from small_statements import instances_of
-from small_statements import measured as measured_statements
 from small_tables import predictions_of
 
-from biasgrid.families.statement.measure import observe
-from biasgrid.families.statement.statistics import AGREEMENT_IN_CASES, statistics
-from biasgrid.families.uncertainty import statistics_of_cell, statistics_table, with_unknown_rows, withhold_headlines
+from biasgrid.families.estimates import NOT_A_SAMPLE, EstimatedCell, estimate_cell
+from biasgrid.families.statement.measures import AGREEMENT_IN_CASES
+from biasgrid.families.statement.observe import observe
 from biasgrid.groups.definitions import measures_of_groups
-from biasgrid.groups.tables import CURVE
-from biasgrid.stats.settings import CellStatistics, StatisticsSettings
+from biasgrid.groups.measures import CURVE
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import sums_table
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.metric import NOT_MEASURABLE
-from biasgrid.tables.statistics import ROW, STATISTICS, STATISTICS_TABLES
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, ROW, table_of_cell
+from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
+from biasgrid.tables.sums import SUMS
 
 TEMPLATES, TERMS = 6, 2
 UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
 SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
+OPTIONS = ALL | {"task": "text-classification"}
+HEADLINES = {"difference": "", "score": "score=mean_class_probability, mode=group"}
+
+
+class GroupsCell(NamedTuple):
+    """A cell of cases.
+
+    Attributes:
+        sums: its table of sums.
+        values: what is measured, without intervals.
+        found: its estimates.
+    """
+
+    sums: pl.DataFrame
+    values: pl.DataFrame
+    found: EstimatedCell
+
+    @property
+    def estimates(self) -> pl.DataFrame:
+        """All estimates of groups, whatever they generalise to."""
+        tables = [self.found.measures, self.found.intervals]
+        return pl.concat(tables, how="diagonal").filter(pl.col("measure").is_in([*UNITS]))
+
+
+def estimated(sums: pl.DataFrame, limits: dict[str, Limit] | None = None) -> EstimatedCell:
+    """The estimates of a table of sums of cases."""
+    declared = MetricDefinitions([], HEADLINES, limits or {})
+    return estimate_cell("biasgrid.families.counterfactual", sums, OPTIONS, declared, SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, CellStatistics]:
-    """The measures and statistics of random answers to cases of three groups; one is favoured."""
+def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
+    """The measures of random answers to cases of three groups; one is favoured."""
     folder, random = tmp_path_factory.mktemp("cell"), np.random.default_rng(5)
     rows = [
         {"case": case, "template": case // 3, "group": group, "term": f"{group} {term}", "bias_type": "faith",
@@ -43,36 +73,31 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, CellSt
         {"probabilities": [1 - share, share] if row["label"] else [share, 1 - share]}
         for row, share in zip(rows, right, strict=True)
     ]
-    measures = measured(folder, "text-classification", cases_of(rows), said).measures
-    found = statistics_of_cell(
-        "biasgrid.families.counterfactual", folder / "instances.parquet", [folder / "predictions.parquet"], "choice",
-        ALL | {"task": "text-classification"}, measures, {}, SETTINGS,
-    )  # fmt: skip
-    return measures, found
+    tables = measured(folder, "text-classification", cases_of(rows), said)
+    return GroupsCell(tables.sums, tables.measures, estimated(tables.sums))
 
 
-def test_every_measure_has_a_row_for_all_that_it_may_generalise_over(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
-    measures, found = cell
-    for name, schema in STATISTICS_TABLES.items():
-        validate_table(getattr(found, name), schema, name)
-    asked = measures.filter(pl.col("measure").is_in(list(UNITS)))
-    assert len(asked) > 100
-    for generalises_to in ("templates", "subjects", "all"):
-        rows = asked.join(
-            found.statistics.filter(generalises_to=generalises_to),
-            on=list(ROW),
-            nulls_equal=True,
-            how="left",
-            suffix=" told",
-        )
-        assert rows["generalises_to"].null_count() == 0
+def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_value_everywhere(
+    cell: GroupsCell,
+) -> None:
+    for name, schema in (("measures", MEASURES), ("intervals", INTERVALS), ("design", DESIGN)):
+        validate_table(getattr(cell.found, name), schema, name)
+    measures = cell.found.measures
+    assert not measures.select(ROW).is_duplicated().any()
+    values = cell.values.filter(pl.col("measure").is_in([*UNITS]))
+    assert len(values) > 100
+    for table, how in ((measures, "left"), (cell.found.intervals, "inner")):
+        rows = values.join(table, on=list(ROW), nulls_equal=True, how=how, suffix=" told")
+        assert len(rows) > 0
         assert rows["value"].equals(rows["value told"], null_equal=True)
-    silent = found.statistics.filter(method="none")
+    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters x terms"}
+    silent = cell.estimates.filter(pl.col("method").is_null())
     assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
+    assert (measures["low"].is_null() == measures["reason"].is_not_null()).all()
 
 
-def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
-    known = cell[1].statistics.drop_nulls(["low", "high"])
+def test_intervals_hold_their_values_and_clusters_are_counted(cell: GroupsCell) -> None:
+    known = cell.estimates.drop_nulls(["low", "high"])
     assert (known["low"] <= known["value"] + 1e-12).all()
     assert (known["value"] <= known["high"] + 1e-12).all()
     assert set(known["clusters"]) == {TEMPLATES - 1}
@@ -80,40 +105,46 @@ def test_intervals_hold_their_values_and_clusters_are_counted(cell: tuple[pl.Dat
     assert len(rates) == 2 * len(set(CURVE))
 
 
-def test_the_favoured_group_is_found_and_no_other(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
-    rows = cell[1].statistics.filter(measure="difference", generalises_to="templates")
+def test_the_favoured_group_is_found_and_no_other(cell: GroupsCell) -> None:
+    rows = cell.estimates.filter(measure="difference", generalises_to="clusters")
     q = dict(zip(rows["group"] + rows["other"], rows["q"], strict=True))
     assert q["ab"] < 0.05
     assert q["ac"] < 0.05
     assert q["bc"] > 0.05
-    permuted = cell[1].statistics.filter(pl.col("method") == "permutation (exact)")
+    permuted = cell.estimates.filter(pl.col("method") == "permutation (exact)")
+    assert set(permuted["generalises_to"]) == {"terms"}
     assert (permuted["null_mean"] <= permuted["value"]).all()
     # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other names.
     assert permuted["p"].min() >= 6 / 90 - 1e-12
 
 
-def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: tuple[pl.DataFrame, CellStatistics]) -> None:
-    measures, found = cell
-    headlines = {"difference": "", "score": "score=mean_class_probability, mode=group"}
-    assert withhold_headlines(found.statistics, measures, headlines).equals(found.statistics)
-    flagged = measures.with_columns(flag=pl.lit(f"{NOT_MEASURABLE}: nobody answered"))
-    rows = withhold_headlines(found.statistics, flagged, headlines).filter(measure="score", options=headlines["score"])
+def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCell) -> None:
+    limit = Limit(0, "nobody answered", "ask again", withholds=True)
+    found = estimated(cell.sums, {"templates": limit})
+    headline = {"measure": "score", "options": HEADLINES["score"]}
+    rows = found.measures.filter(**headline)
     whole = rows.filter(pl.col("group").is_null(), pl.col("template").is_null())
-    assert whole.select("value", "low", "high", "se").null_count().row(0) == (3,) * 4
-    assert rows.drop_nulls("group")["low"].null_count() < len(rows)
+    assert whole.select("value", "low", "high", "se").null_count().row(0) == (1,) * 4
+    assert whole["flag"].item() == f"{NOT_MEASURABLE}: nobody answered"
+    of_groups = rows.drop_nulls("group")
+    assert of_groups["low"].null_count() < len(of_groups)
+    withheld = found.measures.filter(pl.col("value").is_null() & pl.col("flag").is_not_null())
+    assert found.intervals.join(withheld, on=list(ROW), nulls_equal=True, how="semi").is_empty()
+    others = [table.filter(pl.col("measure") != "score") for table in (found.intervals, cell.found.intervals)]
+    assert others[0].equals(others[1])
 
 
-def test_nothing_said_is_a_table_without_numbers() -> None:
-    measures = pl.DataFrame(
-        {"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "flag": [None]},
-        schema_overrides={"n": pl.Int64, "flag": pl.String},
-    ).with_columns(pl.lit(None, STATISTICS.columns[key].dtype.type).alias(key) for key in ROW[2:])
-    rows = statistics_table(
-        with_unknown_rows(pl.DataFrame(), measures, StatisticsSettings(units={"gap": None})), "statistics", "m", "d"
-    )
-    validate_table(rows, STATISTICS, "statistics")
-    assert rows["generalises_to"].to_list() == ["templates", "subjects", "all"]
-    assert rows["low"].null_count() == 3
+def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
+    measured_once = pl.DataFrame({"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "left_out": [0]})
+    sums = table_of_cell(sums_table([measured_once]), SUMS, "m", "d")
+    found = estimate_cell(
+        "biasgrid.families.counterfactual", sums, {"failure_threshold": 0.1}, MetricDefinitions(["gap"], {}, {}),
+        StatisticsSettings(units={"gap": None}),
+    )  # fmt: skip
+    validate_table(found.measures, MEASURES, "measures")
+    row = found.measures.row(0, named=True)
+    assert (row["value"], row["low"], row["generalises_to"], row["reason"]) == (0.5, None, None, NOT_A_SAMPLE)
+    assert found.intervals.is_empty()
 
 
 def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> None:
@@ -122,16 +153,15 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     says = random.uniform(0.7, 0.9, size=len(instances)).astype(np.float32)
     predictions = predictions_of("choice", instances, probabilities=np.stack([says, 1 - says], axis=1).tolist())
     options = {"measures": None, "failure_threshold": 0.1, "mode": None}
-    measures = measured_statements(instances, predictions)
     units = {"agreement": "difference", "acquiescence": "difference", "yes_rate": "share"}
     settings = StatisticsSettings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
-    rows = statistics(observe(instances, predictions, options), measures, options, settings).statistics
-    whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null())
-    found = {row["measure"]: row for row in whole.iter_rows(named=True)}
+    rows = estimates_of("statement", observe(instances, predictions, options), options, settings)
+    whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null(), pl.col("template").is_null())
+    found = {row["measure"]: row for row in whole.filter(pl.col("measure").is_in([*units])).iter_rows(named=True)}
     assert found["acquiescence"]["value"] == pytest.approx(0.3, abs=0.05)
     assert found["acquiescence"]["low"] > 0
     assert abs(found["agreement"]["value"]) < 0.05
     assert found["yes_rate"]["low"] < 1 == found["yes_rate"]["high"]
     assert {row["clusters"] for row in found.values()} == {2}
-    signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="templates")
+    signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="clusters")
     assert set(signed["bias_type"]) >= {"traits"}

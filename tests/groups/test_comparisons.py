@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_measures import plain_comparison
-from small_records import classified, records_of
+from small_records import classified, compare_groups, records_of, score_groups
 
 from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
 from biasgrid.groups.confusion import AVERAGES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Mode, Records, Sort, SubjectOutputs, TargetOutputs
 from biasgrid.groups.scores import SCORES, Argument, score_records
-from biasgrid.groups.tables import compare_groups, score_groups
 
 SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
 MODES: tuple[Mode, ...] = ("group", "counterfactual")

@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_records import classified, records_of
+from small_records import classified, compare_groups, records_of, score_groups
 
 from biasgrid.base.faults import UserError
 from biasgrid.groups.records import ALL_CASES, AnswerOutputs, ClassOutputs, Records, TargetOutputs
 from biasgrid.groups.scores import Argument, score_records
-from biasgrid.groups.tables import compare_groups, score_groups
 from biasgrid.groups.text_match import exact_match, token_f1
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 from small_cells import one_list, spans
+from small_records import score_groups
 
-from biasgrid.families.underspecified.measure import records_of_subjects
+from biasgrid.families.underspecified.associations.records import records_of_subjects
 from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
 from biasgrid.groups.scores import score_records
-from biasgrid.groups.tables import score_groups
 
 
 def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
