@@ -12,7 +12,8 @@ from biasgrid.families.cell import measured_values, parts_of
 from biasgrid.families.estimates import numbers_of_cell
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import read_cell_sums, sums_table, values_table
-from biasgrid.tables.measures import CELL, MEASURES, table_of_cell
+from biasgrid.tables.measures import CELL, DESIGN, MEASURES, table_of_cell
+from biasgrid.tables.metric import Measure
 from biasgrid.tables.sums import SUMS
 
 
@@ -48,7 +49,8 @@ def numbers_of(
     found = numbers_of_cell(reference(family), sums, options, settings)
     columns = [name for name in MEASURES.columns if name in found.estimates.columns]
     return found._replace(
-        estimates=found.estimates.select(*columns, "is_claim").with_columns(pl.col(pl.Float64).fill_nan(None))
+        estimates=found.estimates.select(*columns, "is_claim").with_columns(pl.col(pl.Float64).fill_nan(None)),
+        design=table_of_cell(found.design, DESIGN, "model", "dataset"),
     )
 
 
@@ -57,6 +59,13 @@ def estimates_of(
 ) -> pl.DataFrame:
     """The estimates of a cell, a row for all that each number may generalise over."""
     return numbers_of(family, observations, options, settings).estimates
+
+
+def settings_of(definitions: Mapping[str, Measure], **chosen: Any) -> StatisticsSettings:
+    """The settings of a cell of some measures, between whose ends intervals lie."""
+    units = {name: measure.unit for name, measure in definitions.items()}
+    ranges = {name: measure.range for name, measure in definitions.items() if measure.range is not None}
+    return StatisticsSettings(units=units, ranges=ranges, **chosen)
 
 
 def as_measures(values: pl.DataFrame) -> pl.DataFrame:
@@ -68,3 +77,11 @@ def as_measures(values: pl.DataFrame) -> pl.DataFrame:
 def reference(family: str) -> str:
     """The reference of a family, by its name."""
     return f"biasgrid.families.{family}"
+
+
+def over(rows: pl.DataFrame, factors: str) -> pl.DataFrame:
+    """Estimates over `clusters` alone, over `names` alone, or over `all` factors."""
+    chosen = pl.col("generalises_to")
+    if factors == "all":
+        return rows.filter(chosen.str.starts_with("clusters x "))
+    return rows.filter(chosen.is_in(["names", "terms"]) if factors == "names" else chosen == factors)
