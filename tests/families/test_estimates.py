@@ -86,6 +86,7 @@ def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_
     assert not measures.select(ROW).is_duplicated().any()
     values = cell.values.filter(pl.col("measure").is_in([*UNITS]))
     assert len(values) > 100
+    assert values.join(measures, on=list(ROW), nulls_equal=True, how="anti").is_empty()
     for table, how in ((measures, "left"), (cell.found.intervals, "inner")):
         rows = values.join(table, on=list(ROW), nulls_equal=True, how=how, suffix=" told")
         assert len(rows) > 0
