@@ -18,7 +18,7 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import check_rows, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import ROW, table_of_cell
 from biasgrid.tables.sums import SUMS
 
 
@@ -120,7 +120,8 @@ def measured_values(
         observations: from its `observe`.
         options: what decides the measures.
     """
-    return with_keys(values_table(parts_of(measure, observations, options, StatisticsSettings())))
+    values = with_keys(values_table(parts_of(measure, observations, options, StatisticsSettings())))
+    return values.select(*ROW, "value", "n", "left_out")
 
 
 def parts_of(
