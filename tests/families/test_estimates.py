@@ -87,8 +87,8 @@ def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_
     values = cell.values.filter(pl.col("measure").is_in([*UNITS]))
     assert len(values) > 100
     assert values.join(measures, on=list(ROW), nulls_equal=True, how="anti").is_empty()
-    for table, how in ((measures, "left"), (cell.found.intervals, "inner")):
-        rows = values.join(table, on=list(ROW), nulls_equal=True, how=how, suffix=" told")
+    for table in (measures, cell.found.intervals):
+        rows = values.join(table, on=list(ROW), nulls_equal=True, suffix=" told")
         assert len(rows) > 0
         assert rows["value"].equals(rows["value told"], null_equal=True)
     assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters x terms"}

@@ -66,7 +66,7 @@ def write_results(folder: Path, worlds: Mapping[str, Array], dataset: str = "wor
     for model, values in worlds.items():
         sums = sums_of(values).with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
         made = table_provenance(of=f"{dataset}/{model}")
-        said = {"clusters": [*range(values.shape[-1])], "statistics": settings, "sums": digest(made)}
+        said: dict[str, Any] = {"clusters": [*range(values.shape[-1])], "statistics": settings, "sums": digest(made)}
         said |= {"cell": {"family": FAMILY, "options": {}}, "templates": "the same"}
         facts = table_provenance(of=f"{dataset}/{model}", **said)
         for name, table, schema, known in (
