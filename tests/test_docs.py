@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from biasgrid.groups.tables import CURVE
 from documents import read_document, shown_files, table_with, write_files
 from project import ROOT
 from small_measures import table_of
@@ -24,6 +23,7 @@ from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.scores import SCORES
+from biasgrid.groups.tables import CURVE
 from biasgrid.report.published import read_published
 from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import VarianceSource, half_width

@@ -13,9 +13,12 @@ from hashlib import sha256
 import numpy as np
 import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.cell import MeasuredCell, parts_of
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
+from biasgrid.stats.recomputed import with_keys
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import sums_table, values_table
 from biasgrid.tables.schema import answer_schema
 
 dataset, times = sys.argv[1], int(sys.argv[2])
@@ -49,11 +52,12 @@ strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels)
 
 
 def measured():
-    stages = load(stage(family, "measure"))
+    stages = load(stage(family, "measures"))
     observations = stages.observe(instances, predictions, question.options)
-    measures = stages.measure(observations, question.options)
+    parts = parts_of(stages.measure, observations, question.options, StatisticsSettings())
+    measures = with_keys(values_table(parts))
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.options)
-    return measures, stages.evidence(cell).units
+    return sums_table(parts), stages.evidence(cell).units
 
 
 runs = {

@@ -2,8 +2,6 @@
 
 import polars as pl
 import pytest
-from biasgrid.tables.statistics import STATISTICS
-from biasgrid.tables.uncertainty import with_uncertainty
 from small_groups import measured_groups
 
 from biasgrid.families.payload import MOST_ROWS, CellTables, page_table, tables_of_groups
@@ -15,13 +13,9 @@ from biasgrid.tables.measures import MEASURES, table_of_cell
 NUMBERS = {"low": pl.Float64, "high": pl.Float64}
 
 
-def certain(measures: pl.DataFrame) -> pl.DataFrame:
-    return with_uncertainty(measures, empty_table(STATISTICS))
-
-
 @pytest.fixture(scope="module")
 def groups() -> pl.DataFrame:
-    return certain(measured_groups({"strong": 0.2}, {"faith": ["jewish", "muslim", "other"]}))
+    return measured_groups({"strong": 0.2}, {"faith": ["jewish", "muslim", "other"]})
 
 
 def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame) -> None:
@@ -42,7 +36,7 @@ def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame
 
 
 def test_a_cell_without_groups_has_no_tables_of_them() -> None:
-    assert tables_of_groups(certain(empty_table(MEASURES))) == []
+    assert tables_of_groups(empty_table(MEASURES)) == []
 
 
 def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
@@ -52,7 +46,7 @@ def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
         for name, value in values.items()
     ]
     measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
-    cell = CellTables(certain(measures), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
     (table,) = cell_payload(cell, {})["tables"]
     assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
     assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]

@@ -3,11 +3,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.groups.tables import compare_groups, score_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_measures import plain_comparison
-from small_records import classified, records_of
+from small_records import classified, compare_groups, records_of, score_groups
 
 from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
 from biasgrid.groups.confusion import AVERAGES

@@ -23,7 +23,8 @@ def test_every_pool_has_scikit_learns_number(
     label = st.integers(0, 1 if average == "binary" else 3)
     triples = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=1, max_size=12))
     gold, predicted, pool = np.array(triples, dtype=np.int64).T
-    found = average_rate(rate, average, gold, predicted, Pools(pool, 6))
+    labels = np.stack([gold, predicted], axis=1).astype(np.float64)
+    found = average_rate(rate, average, labels, Pools(pool, 6))
     for number, value in enumerate(found):
         here = pool == number
         if not here.any():

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from biasgrid.groups.tables import compare_groups, score_groups
-from small_records import classified, records_of
+from small_records import classified, compare_groups, records_of, score_groups
 
 from biasgrid.base.faults import UserError
 from biasgrid.groups.records import ALL_CASES, AnswerOutputs, ClassOutputs, Records, TargetOutputs

@@ -2,80 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from biasgrid.tables.statistics import VARIANCES, WITHOUT_CLUSTERS
 from worlds import Array
 
 from biasgrid.stats.compare.all_pairs import compare_models
-from biasgrid.stats.compare.cells import ComparedCell
-from biasgrid.stats.estimate import leave_one_out
-from biasgrid.stats.null import corrected_statistic, strength_of
-from biasgrid.stats.settings import StatisticsSettings, jackknife_columns
+from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import TEMPLATES, Along, Sums, sums_table
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
+from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
 from biasgrid.tables.metric import Mark
-from biasgrid.tables.provenance import table_provenance
+from biasgrid.tables.provenance import digest, table_provenance
+from biasgrid.tables.sums import SUMS
 
+FAMILY = "biasgrid.families.underspecified"
 MARKS = {"strength": [Mark("A", 0, 1, "none"), Mark("B", 1, 100, "some")]}
 """Of worlds: those of their strength."""
 
 
-def numbers_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
-    """Rows of `WITHOUT_CLUSTERS` of associations by cluster, shape (subjects, attributes, clusters)."""
+def sums_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
+    """The table of sums of associations by cluster, shape (subjects, attributes, clusters); signs are as gamma is."""
     names = subjects or [f"subject {number}" for number in range(len(values))]
     attributes = [f"attribute {number}" for number in range(values.shape[1])]
-    counts = np.ones_like(values)
-
-    def whole(chosen: Array) -> list[float]:
-        return [corrected_statistic(chosen.mean(axis=-1), chosen, "mu"), strength_of(chosen, np.ones_like(chosen))]
-
-    clusters = values.shape[-1]
-    each = np.full((2, clusters), np.nan)
-    if clusters > 2:
-        each = np.array([whole(np.delete(values, cluster, axis=-1)) for cluster in range(clusters)]).T
-    tables = [
-        pl.DataFrame({"measure": ["mu_corrected", "strength"], "value": whole(values), **jackknife_columns(each)}),
-        parts({"subject": names}, values.mean(axis=1), counts.mean(axis=1)),
-        parts(
-            {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))},
-            values.reshape(-1, values.shape[-1]),
-            counts.reshape(-1, values.shape[-1]),
-        ),
+    pairs = {"subject": np.repeat(names, len(attributes)), "attribute": np.tile(attributes, len(names))}
+    of_pairs = means({**pairs}, values.reshape(-1, values.shape[-1]))
+    one = np.ones((1, 1, 2))
+    whole = {TEMPLATES: Along(["0"], one), "subjects": Along(names, np.repeat(one, len(names), axis=1))}
+    whole["attributes"] = Along(attributes, np.repeat(one, len(attributes), axis=1))
+    parts = [
+        means({"subject": names}, values.mean(axis=1)).named("gamma"),
+        of_pairs.named("gamma"),
+        Sums(of_pairs.keys, of_pairs.along, compared=False).named("eta"),
+        Sums(pl.DataFrame({"n": [1]}), whole, compared=False).named("delta"),
     ]
-    empty = empty_table(WITHOUT_CLUSTERS)
-    rows = pl.concat([empty, *tables], how="diagonal_relaxed").with_columns(
-        dataset=pl.lit("world"), options=pl.lit(""), n=pl.lit(1), model=pl.lit("some")
-    )
-    return rows.cast(empty.schema).select(empty.columns)
+    return table_of_cell(sums_table(parts), SUMS, "some", "world")
 
 
-def parts(names: dict[str, Any], sums: Array, counts: Array) -> pl.DataFrame:
-    """Gamma of parts, shape (parts, clusters)."""
-    columns = jackknife_columns(leave_one_out(sums, counts), moderated=True)
-    return pl.DataFrame({**names, "measure": "gamma", "value": sums.mean(axis=1), **columns})
+def means(names: Mapping[str, Any], values: Array) -> Sums:
+    """Means of parts over clusters, shape (parts, clusters)."""
+    clusters = [str(cluster) for cluster in range(values.shape[1])]
+    columns = np.stack([values, np.ones_like(values)], axis=-1)
+    keys = pl.DataFrame({**names, "n": np.ones(len(values), dtype=np.int64)})
+    return Sums(keys, {TEMPLATES: Along(clusters, columns)}, interval="moderated t", test="q")
 
 
-def cell_of(model: str, values: Array, **facts: Any) -> ComparedCell:
+def cell_of(model: str, values: Array, subjects: list[str] | None = None, **facts: Any) -> ComparedCell:
     """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
-    return ComparedCell(model, numbers_of(values, facts.pop("subjects", None)), **{"templates": "the same", **facts})
+    settings = StatisticsSettings(clusters=range(values.shape[-1]))
+    numbers, units = compared_numbers(FAMILY, sums_of(values, subjects), {}, settings)
+    return ComparedCell(model, numbers, **{"templates": "the same", "units": units, **facts})
 
 
-def write_results(folder: Path, cells: list[ComparedCell], dataset: str = "world") -> Path:
+def write_results(folder: Path, worlds: Mapping[str, Array], dataset: str = "world") -> Path:
     """Writes the tables by which the command compares models."""
     settings = {"level": 0.95, "permutations": 1999, "seed": 0, "fdr": "bh"}
-    for cell in cells:
-        said = {"measures": {"predictions": {"scoring": cell.scoring}}, "templates": cell.templates}
-        numbers = cell.numbers.with_columns(model=pl.lit(cell.model), dataset=pl.lit(dataset))
-        for name, table, schema in (
-            ("without_clusters", numbers, WITHOUT_CLUSTERS),
-            ("variances", empty_table(VARIANCES), VARIANCES),
+    for model, values in worlds.items():
+        sums = sums_of(values).with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
+        made = table_provenance(of=f"{dataset}/{model}")
+        said: dict[str, Any] = {"clusters": [*range(values.shape[-1])], "statistics": settings, "sums": digest(made)}
+        said |= {"cell": {"family": FAMILY, "options": {}}, "templates": "the same"}
+        facts = table_provenance(of=f"{dataset}/{model}", **said)
+        for name, table, schema, known in (
+            ("sums", sums, SUMS, made),
+            ("measures", empty_table(MEASURES), MEASURES, facts),
+            ("design", empty_table(DESIGN), DESIGN, facts),
         ):
-            write_table(table, folder / name / dataset / f"{cell.model}.parquet", schema, table_provenance(**said))
+            write_table(table, folder / name / dataset / f"{model}.parquet", schema, known)
+    cells = [cell_of(model, values) for model, values in worlds.items()]
     found = compare_models(dataset, cells, StatisticsSettings(), MARKS)
     marks = {measure: [asdict(mark) for mark in known] for measure, known in MARKS.items()}
     for name, schema in TABLES_OF_COMPARISON.items():

@@ -2,13 +2,12 @@
 
 import numpy as np
 import polars as pl
+from small_estimates import measures_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.cell import measured_values
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.measures import measure, observe
+from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
-from biasgrid.tables.measures import MEASURES, table_of_cell
 
 NAMES = ["Ann", "Bea", "Carl", "Dan"]
 ALWAYS = pl.col("instance") >= 0
@@ -44,10 +43,9 @@ def choosing(instances: pl.DataFrame, first: pl.Expr) -> pl.DataFrame:
 
 
 def measured(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
-    """The measures of a cell without their intervals, and without those of groups."""
+    """The measures of a cell, without those of groups."""
     options = {"scoring": "exact", "measures": []}
-    values = measured_values(measure, observe(instances, predictions, options), options)
-    return table_of_cell(values, MEASURES, "model", "dataset")
+    return measures_of_cell("underspecified", observe(instances, predictions, options), options)
 
 
 def positions_are_right(instances: pl.DataFrame) -> bool:

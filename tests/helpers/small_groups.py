@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from small_estimates import as_measures
 from small_measures import table_of
 from small_records import records_of
 
@@ -12,7 +13,7 @@ from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.stats.sums import values_table
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import MEASURES, SYNTHETIC, table_of_cell
+from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_text
 
 BiasTypes = Mapping[str, Sequence[str]]
@@ -51,10 +52,12 @@ def slanted_records(bias_types: BiasTypes, slant: float, cases: int = 8, templat
 def measured_groups(
     slants: Mapping[str, float], bias_types: BiasTypes, dataset: str = "feelings", **counts: int
 ) -> pl.DataFrame:
-    """The measures of models, each with its slant, without their intervals; see `slanted_records`."""
+    """The measures of models, each with its slant; see `slanted_records`."""
     of_models = {model: slanted_records(bias_types, slant, **counts) for model, slant in slants.items()}
     return pl.concat(
-        table_of_cell(values_table(measure_groups(records, COMPARISONS, THRESHOLD)), MEASURES, model, dataset)
+        as_measures(values_table(measure_groups(records, COMPARISONS, THRESHOLD))).with_columns(
+            model=pl.lit(model), dataset=pl.lit(dataset)
+        )
         for model, records in of_models.items()
     )
 

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from small_estimates import measures_of_cell
 from small_tables import whole
 
-from biasgrid.families.cell import measured_values
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
-from biasgrid.families.statement.measures import measure, observe
+from biasgrid.families.statement.observe import observe
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.reading import read
-from biasgrid.tables.measures import MEASURES, table_of_cell
 
 PLAIN = "{statement} Yes or No?"
 HEADER = "template_id,template_text,param_1,param_2,constraints,label,negation_of\n"
@@ -66,7 +65,6 @@ def faults_of(folder: Path, **options: Any) -> list[str]:
 
 
 def measured(instances: pl.DataFrame, predictions: pl.DataFrame, mode: str | None = None) -> pl.DataFrame:
-    """The measures of a cell, without their intervals."""
+    """The measures of a cell."""
     options = {"measures": None, "failure_threshold": 0.1, "mode": mode}
-    values = measured_values(measure, observe(instances, predictions, options), options)
-    return table_of_cell(values, MEASURES, "model", "dataset")
+    return measures_of_cell("statement", observe(instances, predictions, options), options)

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from biasgrid.stats.estimate import jackknife_of_means
+from biasgrid.stats.estimate import OverFactor, over_first_factor
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
-from biasgrid.stats.variance import moderate_variances
+from biasgrid.stats.sums import Along, IntervalMethod, Sums
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
@@ -57,12 +58,22 @@ def world(
 def judged(values: Array, alpha: float = 0.05) -> Tested:
     """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
-    counts = np.ones_like(flat)
-    variance, clusters = jackknife_of_means(flat, counts)
-    source, _ = moderate_variances(variance, clusters.astype(np.float64))
+    source = over_clusters(flat, np.ones_like(flat), "moderated t").source
     means = flat.mean(axis=1)
     p = p_values(means, [source])
     return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))
+
+
+def over_clusters(sums: Array, counts: Array, interval: IntervalMethod = "t") -> OverFactor:
+    """How means vary with clusters.
+
+    Args:
+        sums: shape (numbers, clusters).
+        counts: shape (numbers, clusters), of how much the sums are.
+        interval: whether their variances borrow from each other.
+    """
+    along = Along([str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1))
+    return over_first_factor(Sums(pl.DataFrame(), {"clusters": along}, interval=interval))
 
 
 def centred(effects: Array) -> Array:

@@ -5,10 +5,11 @@ import sys
 
 JOB = """
 import sys
-import biasgrid.families.uncertainty
-from biasgrid.families.counterfactual.statistics import statistics
-from biasgrid.families.statement.statistics import statistics
-from biasgrid.families.underspecified.statistics.cell import statistics
+import biasgrid.families.estimates
+import biasgrid.families.counterfactual.measures
+import biasgrid.families.statement.measures
+import biasgrid.families.underspecified.measures
+import biasgrid.stats.compare.all_pairs
 parts = {name.split(".")[1] for name in sys.modules if name.startswith("scipy.")}
 print(*sorted(part for part in parts if not part.startswith("_") and part != "version"), "torch" in sys.modules)
 """

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from worlds import Array
+from worlds import Array, over_clusters
 
 from biasgrid.base.arrays import ratio
 from biasgrid.families.orders import CrossedOrder, ListOrder, cross_lists, pairs_across
-from biasgrid.stats.estimate import jackknife_of_means
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import (
     NoiseEstimate,
@@ -19,7 +18,6 @@ from biasgrid.stats.power import (
     precision_at,
     share_for_width,
 )
-from biasgrid.stats.variance import moderate_variances
 
 NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
 """Of each list, and of the questions that are asked of their pairs."""
@@ -69,9 +67,7 @@ def gender(seed: int, share: float) -> Gender:
         np.add.at(counts, (subject, attribute, cluster), 1)
     others = np.repeat([effects[NAMES:].mean(axis=0), effects[:NAMES].mean(axis=0)], NAMES, axis=0)
     flat = sums.reshape(-1, CLUSTERS), counts.reshape(-1, CLUSTERS)
-    variance, clusters = jackknife_of_means(*flat)
-    source, _ = moderate_variances(variance, clusters.astype(np.float64))
-    half = np.nan_to_num(half_width([source], 0.05))
+    half = np.nan_to_num(half_width([over_clusters(*flat, "moderated t").source], 0.05))
     found = np.nan_to_num(ratio(flat[0].sum(axis=1), flat[1].sum(axis=1)))
     return Gender(((effects - others) / 2).ravel(), found, half)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.families.underspecified.statistics.cell import statistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control
+from small_estimates import estimates_of, numbers_of, over
 from swap_groups import design, with_scores
 
 from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
@@ -20,20 +22,16 @@ from biasgrid.stats.settings import StatisticsSettings
 NAMES = ["s0", "s1", "s2", "s3"]
 KEYS = ["measure", "subject", "subject_group", "attribute", "attribute_group", "generalises_to"]
 NUMBERS = ["value", "low", "high", "selected_low", "selected_high", "se", "null_mean"]
+ASSOCIATIONS_ALONE: dict[str, Any] = {"measures": []}
 CLUSTERS = ["f", "f", "m", "m"]
 FEW = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 10_000)
 
 
 def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 4, permutations: int = 99) -> pl.DataFrame:
-    rows = statistics(
-        with_scores(groups, scores),
-        pl.DataFrame(),
-        {},
-        StatisticsSettings(clusters=range(clusters), permutations=permutations),
-    ).statistics
-    missing = [pl.lit(None, pl.String).alias(key) for key in KEYS if key not in rows.columns]
-    return rows.with_columns(missing).sort(KEYS, nulls_last=True)
+    settings = StatisticsSettings(clusters=range(clusters), permutations=permutations)
+    rows = estimates_of("underspecified", with_scores(groups, scores), ASSOCIATIONS_ALONE, settings)
+    return rows.sort(KEYS, nulls_last=True)
 
 
 def scores_of(seed: int, count: int) -> np.ndarray:
@@ -48,7 +46,7 @@ def numbers(rows: pl.DataFrame, names: list[str]) -> np.ndarray:
 @given(seeds)
 def test_associations_sum_to_0_and_clusters_mirror_each_other(seed: int) -> None:
     groups = design(NAMES, 3, 4)
-    rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma", generalises_to="templates")
+    rows = over(found(groups, scores_of(seed, len(groups))).filter(measure="gamma"), "clusters")
     of_attributes = rows.drop_nulls(["subject", "attribute"]).group_by("attribute").agg(pl.col("value").sum())
     assert_allclose(of_attributes["value"], 0, atol=1e-12)
     groups = design(NAMES, 3, 4, CLUSTERS)
@@ -134,23 +132,15 @@ def test_templates_that_say_nearly_the_same_are_told() -> None:
     groups = design(NAMES, 8, 5)
     scores = scores_of(1, len(groups)).reshape(5, -1, 8)
     scores[4] = 0.9 * scores[1] + 0.1 * scores[4]
-    clusters = statistics(
-        with_scores(groups, scores.reshape(-1, 8)),
-        pl.DataFrame(),
-        {},
-        StatisticsSettings(clusters=range(5), permutations=99),
-    ).clusters
-    (warning,) = redundant_templates(clusters)
+    observations = with_scores(groups, scores.reshape(-1, 8))
+    settings = StatisticsSettings(clusters=range(5), permutations=99)
+    design_of_cell = numbers_of("underspecified", observations, ASSOCIATIONS_ALONE, settings).design
+    (warning,) = redundant_templates(design_of_cell)
     assert warning.startswith("templates 1 and 4 say nearly the same")
-    alone = [0, 1, 2, 3, 1]
-    clusters = statistics(
-        with_scores(groups, scores.reshape(-1, 8)),
-        pl.DataFrame(),
-        {},
-        StatisticsSettings(clusters=alone, permutations=99),
-    ).clusters
-    assert redundant_templates(clusters) == []
-    assert clusters["templates"].to_list() == ["0", "1, 4", "2", "3"]
+    together = settings._replace(clusters=[0, 1, 2, 3, 1])
+    design_of_cell = numbers_of("underspecified", observations, ASSOCIATIONS_ALONE, together).design
+    assert redundant_templates(design_of_cell) == []
+    assert design_of_cell.filter(name="likeness")["templates"].to_list() == ["0", "1, 4", "2", "3"]
 
 
 def test_templates_that_differ_in_gender_alone_are_one_cluster() -> None:
@@ -172,9 +162,9 @@ def test_nothing_is_said_where_nothing_can_be_and_nothing_fails() -> None:
         same = found(groups, np.full((len(groups), 8), 0.3), templates)
         gamma = same.filter(measure="gamma")
         assert (gamma["value"] == 0).all()
-        assert gamma.filter(generalises_to="templates")["low"].fill_null(np.nan).is_nan().all()
+        assert over(gamma, "clusters")["low"].is_null().all()
         random = found(groups, scores_of(1, len(groups)), templates)
         if templates == 1:
-            assert random.filter(measure="gamma", generalises_to="templates")["low"].fill_null(np.nan).is_nan().all()
+            assert over(random.filter(measure="gamma"), "clusters")["low"].is_null().all()
         if len(names) == 2:
-            assert random.filter(measure="gamma", generalises_to="subjects")["low"].fill_null(np.nan).is_nan().all()
+            assert over(random.filter(measure="gamma"), "names")["low"].is_null().all()

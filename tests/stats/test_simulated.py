@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, world
+from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, world
 
 from biasgrid.base.arrays import ratio
-from biasgrid.stats.estimate import jackknife, jackknife_of_means
+from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.null import corrected_statistic, statistic
@@ -124,8 +124,7 @@ def test_intervals_over_several_sources_cover() -> None:
 
 def of_means(values: Array) -> VarianceSource:
     """The variance of a mean of independent units."""
-    variance, units = jackknife_of_means(values[None], np.ones((1, len(values))))
-    return VarianceSource(variance, units - 1.0)
+    return over_clusters(values[None], np.ones((1, len(values)))).source
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
@@ -135,10 +134,10 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
         cases = random.integers(20, 60, size=13)
         of_cluster = random.beta(10 * rate, 10 * (1 - rate), size=13)
         failed = random.binomial(cases, of_cluster).astype(np.float64)
-        variance, clusters = jackknife_of_means(failed[None], cases[None].astype(np.float64))
+        over = over_clusters(failed[None], cases[None].astype(np.float64))
         found, n = ratio(failed.sum(keepdims=True), cases.sum(keepdims=True)), cases.sum(keepdims=True)
-        for of, chosen in ((variance, hits), (found * (1 - found) / n, by_cases)):
-            low, high, _ = wilson_interval(found, n.astype(np.float64), of, clusters, 0.05)
+        for of, chosen in ((over.source.variance, hits), (found * (1 - found) / n, by_cases)):
+            low, high, _ = wilson_interval(found, n.astype(np.float64), of, over.units, 0.05)
             chosen.append(low[0] <= rate <= high[0])
     assert np.mean(hits) >= 0.9
     assert np.mean(by_cases) < 0.8

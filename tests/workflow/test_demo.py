@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from biasgrid.tables.statistics import STATISTICS
 from demo_cells import OF_EACH_KIND
 from kept_measures import can_be_compared, differing
 from project import ROOT, Project
@@ -23,6 +22,7 @@ from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.schema import answer_schema
+from biasgrid.tables.statistics import STATISTICS
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02

@@ -301,12 +301,14 @@ def with_permutation_tests(
     null_means = permuted.select(*names, of_terms="null_mean")
     joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
     known = joined.with_columns(null_mean=pl.when(of_wholes).then("of_terms").otherwise("null_mean")).drop("of_terms")
-    # What is measured by this test alone is a claim about terms; the others count what is measured.
-    counts = estimates.filter(of_wholes).select(*names, measured="n").unique(names)
-    counted = permuted.join(counts, on=names, how="left", maintain_order="left").with_columns(
-        n=pl.coalesce("measured", "n"), is_claim=pl.col("measured").is_null()
+    # What is measured by this test alone is a claim about terms; the others are the numbers that are measured.
+    measured = estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
+    of_numbers = permuted.join(measured, on=names, how="left", maintain_order="left").with_columns(
+        n=pl.coalesce("known_n", "n"),
+        value=pl.coalesce("known_value", "value"),
+        is_claim=pl.col("known_n").is_null(),
     )
-    return pl.concat([known, counted.drop("measured")], how="diagonal_relaxed")
+    return pl.concat([known, of_numbers.drop("known_n", "known_value")], how="diagonal_relaxed")
 
 
 def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, object]]:

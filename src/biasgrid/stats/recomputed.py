@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import RECOMPUTED, Along, Sums
+from biasgrid.stats.sums import RECOMPUTED, Along, Sums, cluster_name
 from biasgrid.tables.measures import ROW
 
 MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
@@ -39,12 +39,15 @@ def recompute_measures(
     yield measured.filter(~chosen)
     if whole.is_empty():
         return
-    cluster = clusters_of_templates(observations["template"].to_numpy().astype(np.int64), settings.clusters)
-    count = int(cluster.max(initial=-1)) + 1
+    template = observations["template"].to_numpy().astype(np.int64)
+    cluster = clusters_of_templates(template, settings.clusters)
+    # Named as in other cells, which may have others of the dataset's clusters.
+    _, firsts = np.unique(cluster, return_index=True)
+    names, count = [cluster_name(int(template[first]), settings.clusters) for first in firsts] or ["none"], len(firsts)
     # Of a single cluster nothing is left.
     kept = [observations.filter(pl.Series(cluster != each)) for each in range(count)] if count > 1 else []
     parts = [align_rows(whole, with_keys(measure(part, options))) for part in kept]
-    columns = np.zeros((len(whole), max(len(parts), 1), 2))
+    columns = np.zeros((len(whole), len(names), 2))
     for place, part in enumerate(parts):
         columns[:, place, 0] = column_numbers(part, "value")
         # What a cluster has nothing of is the same without it.
@@ -52,7 +55,7 @@ def recompute_measures(
     columns[columns[..., 1] == 0] = 0
     repetitions = observations["repetition"].n_unique() if "repetition" in observations.columns else 1
     keys = whole.with_columns(cases=pl.col("n") / repetitions)
-    yield Sums(keys, {"clusters": Along([str(each) for each in range(columns.shape[1])], columns)}, RECOMPUTED)
+    yield Sums(keys, {"clusters": Along(names, columns)}, RECOMPUTED)
 
 
 def with_keys(measures: pl.DataFrame) -> pl.DataFrame:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.groups.tables import compare_groups, score_groups
 from grouped_cells import with_options
-from small_records import classified, records_of
+from small_records import classified, compare_groups, failure_rates, records_of, score_groups
 
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
-from biasgrid.groups.failure_rate import case_differences, failure_rates
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import score_records
 from biasgrid.groups.text_match import exact_match, normalize_answer, token_f1
@@ -125,7 +123,7 @@ def test_what_the_original_rejects_is_refused(name: str, entry: dict[str, Any]) 
 @pytest.mark.parametrize("name", SORTS)
 def test_failure_rates_are_those_of_the_original(name: str) -> None:
     golden = read(f"failure_{name}.json")
-    rates = with_options(failure_rates(case_differences(records(name)), [float(threshold) for threshold in golden]))
+    rates = with_options(failure_rates(records(name), [float(threshold) for threshold in golden]))
     published = (
         rates.cast({"threshold": pl.Float64})
         .filter(difference="mean")

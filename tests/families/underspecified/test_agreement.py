@@ -3,30 +3,35 @@
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.families.underspecified.measure import measure, observe
-from biasgrid.families.underspecified.statistics.cell import statistics
-from biasgrid.tables.statistics import STATISTICS
 from small_cells import choosing, one_list, spans
+from small_estimates import estimates_of, measures_of_cell, sums_of_cell
 
+from biasgrid.families.estimates import estimate_cell
+from biasgrid.families.underspecified.measures import observe
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES
+from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.summary import ModelFacts, summarise
 
+FAMILY = "underspecified"
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 SUBJECT_GROUPS: list[str | None] = ["x", "x", "y", "y"]
+OVER_ALL = "clusters x names x attributes"
 NAMED = {"did 0": "x", "did 1": "y"}
 
 
 def found(
     instances: pl.DataFrame, predictions: pl.DataFrame, stereotypes: dict[str, str] = NAMED
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The measures of a cell and their statistics, each template a cluster."""
+    """The measures of a cell and their estimates, each template a cluster."""
     options = OPTIONS | {"stereotypes": stereotypes}
     observations = observe(instances, predictions, options)
-    measures = measure(observations, options)
-    settings = StatisticsSettings(clusters=range(instances["template"].n_unique()), permutations=9)
-    return measures, statistics(observations, measures, options, settings).statistics
+    measures = measures_of_cell(FAMILY, observations, options)
+    return measures, estimates_of(FAMILY, observations, options, settings_of(instances))
+
+
+def settings_of(instances: pl.DataFrame) -> StatisticsSettings:
+    """Each template is a cluster."""
+    return StatisticsSettings(clusters=range(instances["template"].n_unique()), permutations=9)
 
 
 def agreement(measures: pl.DataFrame) -> tuple[float | None, int, int]:
@@ -61,28 +66,30 @@ def test_agreement_is_the_mean_of_the_associations_of_the_clusters_that_are_name
     value, n, _ = agreement(measures)
     assert value == pytest.approx(np.mean(named), abs=1e-12)
     of_it = rows.filter(measure="stereotype_agreement")
-    assert of_it["generalises_to"].to_list() == ["templates", "subjects", "all"]
+    assert of_it["generalises_to"].to_list() == ["clusters", "names", OVER_ALL]
     assert of_it["value"].to_list() == pytest.approx([value] * 3)
     assert (of_it["n"] == n).all()
     assert (of_it["clusters"] == 3).all()
     assert (of_it["low"] < of_it["value"]).all()
     assert (of_it["value"] < of_it["high"]).all()
     by_over = dict(zip(of_it["generalises_to"], of_it["high"] - of_it["low"], strict=True))
-    assert by_over["all"] > max(by_over["templates"], by_over["subjects"])
+    assert by_over[OVER_ALL] > max(by_over["clusters"], by_over["names"])
 
 
-@pytest.mark.parametrize(("subject_groups", "generalises_to"), [(SUBJECT_GROUPS, "all"), (None, "templates")])
+@pytest.mark.parametrize(("subject_groups", "generalises_to"), [(SUBJECT_GROUPS, OVER_ALL), (None, "clusters")])
 def test_of_clusters_of_names_the_summary_shows_the_interval_over_names_too(
     subject_groups: list[str | None] | None, generalises_to: str
 ) -> None:
     instances = one_list(4, subject_groups, attributes=2, templates=3)
     named = NAMED if subject_groups else {"did 0": "Ann"}
-    measures, rows = found(instances, noisy(instances), named)
-    cell = {"model": pl.lit("one"), "dataset": pl.lit("faith")}
-    known = pl.concat([empty_table(STATISTICS), rows.with_columns(**cell)], how="diagonal_relaxed")
-    told = pl.concat([empty_table(MEASURES), measures.with_columns(**cell)], how="diagonal_relaxed")
+    _, rows = found(instances, noisy(instances), named)
+    options = OPTIONS | {"stereotypes": named}
+    sums = sums_of_cell(FAMILY, observe(instances, noisy(instances), options), options)
+    told = estimate_cell(
+        f"biasgrid.families.{FAMILY}", sums, options, MetricDefinitions([], {}, {}), settings_of(instances)
+    )
     summary = summarise(
-        told, {"one": ModelFacts("QA", "one", {})}, {"faith": {"stereotype_agreement": ""}}, statistics=known
+        told.measures, {"model": ModelFacts("QA", "one", {})}, {"dataset": {"stereotype_agreement": ""}}
     )
     shown = summary.filter(measure="stereotype_agreement").row(0, named=True)
     wanted = rows.filter(measure="stereotype_agreement", generalises_to=generalises_to).row(0, named=True)
@@ -99,7 +106,7 @@ def test_the_interval_over_templates_is_that_of_students_t_over_the_means_of_clu
         some = instances.filter(template=template)
         alone = noisy(instances).join(some.select("instance"), on="instance", how="semi")
         means.append(agreement(found(some, alone)[0])[0])
-    row = rows.filter(measure="stereotype_agreement", generalises_to="templates").row(0, named=True)
+    row = rows.filter(measure="stereotype_agreement", generalises_to="clusters").row(0, named=True)
     half = 4.302652729911275 * np.std(np.array(means, dtype=float), ddof=1) / np.sqrt(3)
     assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
 
@@ -114,15 +121,14 @@ def test_nothing_is_said_where_no_attribute_has_a_stereotype() -> None:
     instances = one_list(4, SUBJECT_GROUPS, attributes=1, templates=2)
     measures, rows = found(instances, noisy(instances), {"did 1": "y"})
     assert agreement(measures) == (None, 0, 0)
-    assert rows.filter(measure="stereotype_agreement").is_empty()
+    assert rows.filter(measure="stereotype_agreement").select("value", "low").rows() == [(None, None)]
 
 
 def test_other_numbers_are_the_same_with_and_without_stereotypes() -> None:
     instances = one_list(4, SUBJECT_GROUPS, attributes=2, templates=3)
     observations = observe(instances, noisy(instances), OPTIONS)
     measures, rows = found(instances, noisy(instances))
-    without = measure(observations, OPTIONS)
-    assert measures.filter(pl.col("measure") != "stereotype_agreement").select(without.columns).equals(without)
-    settings = StatisticsSettings(clusters=range(3), permutations=9)
-    bare = statistics(observations, without, OPTIONS, settings).statistics
-    assert rows.filter(pl.col("measure") != "stereotype_agreement").select(bare.columns).equals(bare)
+    without = measures_of_cell(FAMILY, observations, OPTIONS)
+    assert measures.filter(pl.col("measure") != "stereotype_agreement").equals(without)
+    bare = estimates_of(FAMILY, observations, OPTIONS, settings_of(instances))
+    assert rows.filter(pl.col("measure") != "stereotype_agreement").equals(bare)

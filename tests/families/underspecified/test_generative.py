@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from biasgrid.families.underspecified.measure import evidence, measure, observe, validity
 from shards import Cell
 from small_cells import one_list
 from small_config import changed, faults_of
+from small_estimates import measures_of_cell
 from small_tables import predictions_of, whole
 from tiny_writers import save_writer
 
@@ -19,6 +19,7 @@ from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
+from biasgrid.families.underspecified.measures import evidence, observe, validity
 from biasgrid.families.underspecified.reading import prompt_of
 from biasgrid.families.underspecified.word_lists import (
     AttributeRow,
@@ -28,6 +29,7 @@ from biasgrid.families.underspecified.word_lists import (
     WordLists,
 )
 from biasgrid.tables.evidence import EVIDENCE
+from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
@@ -85,7 +87,8 @@ def test_a_plan_sees_what_is_asked() -> None:
 def test_a_model_that_prefers_a_letter_or_an_order_has_no_bias() -> None:
     rows = instances()
     sure = [[0.9, 0.1] if letter == "A" else [0.1, 0.9] for letter in rows["candidate1"].cast(pl.String)]
-    measures = measure(observe(rows, predictions_of("choice", rows, probabilities=sure), OPTIONS), OPTIONS)
+    observations = observe(rows, predictions_of("choice", rows, probabilities=sure), OPTIONS)
+    measures = measures_of_cell("underspecified", observations, OPTIONS)
     value = {row["measure"]: row["value"] for row in measures.filter(pl.col("subject").is_null()).to_dicts()}
     assert value["mu"] == pytest.approx(0)
     assert value["delta"] == pytest.approx(0.8)
@@ -103,7 +106,7 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     rows = one_list(3, attributes=2)
     groups = rows["swap_group"].n_unique()
     some, all_of_them = answered_but(rows, 0), answered_but(rows)
-    measures = measure(observe(rows, some, OPTIONS), OPTIONS)
+    measures = measures_of_cell("underspecified", observe(rows, some, OPTIONS), OPTIONS)
     of_cell = measures.filter(pl.all_horizontal(pl.col("subject", "attribute", "attribute_group").is_null()))
     whole_cell = {row["measure"]: row for row in of_cell.to_dicts()}
     assert whole_cell["coverage"]["value"] == pytest.approx(1 - 1 / groups)
@@ -111,16 +114,16 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     ann = measures.filter(measure="gamma", subject="Ann", attribute="did 0").to_dicts()[0]
     assert (ann["n"], ann["left_out"]) == (1, 1)
     assert measures["value"].null_count() == 0
-    complete = measure(observe(rows, all_of_them, OPTIONS), OPTIONS)
+    complete = measures_of_cell("underspecified", observe(rows, all_of_them, OPTIONS), OPTIONS)
     assert complete["left_out"].sum() == 0
-    table_of_cell(measures, MEASURES, "model", "dataset")
+    validate_table(measures, MEASURES, "measures")
 
 
 def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     rows = one_list(3)
     nothing = answered_but(rows, *range(len(rows)))
     observations = observe(rows, nothing, OPTIONS)
-    measures = measure(observations, OPTIONS)
+    measures = measures_of_cell("underspecified", observations, OPTIONS)
     value = dict(measures.select("measure", "value").iter_rows())
     assert value.pop("coverage") == 0
     assert set(value) >= {"mu", "eta", "delta", "epsilon"}
@@ -134,7 +137,7 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
     cell = Cell(tmp_path / "cell", "text-generation", instances(), save_writer(tmp_path / "writer"))
     said = cell.predict()
     observations = observe(instances(), said, OPTIONS)
-    measures = measure(observations, OPTIONS)
+    measures = measures_of_cell("underspecified", observations, OPTIONS)
     assert measures.filter(measure="coverage")["value"].to_list() == [1]
     asked = MeasuredCell(instances().lazy(), said.lazy(), observations, measures, OPTIONS)
     flags = {check.measure for check in validity(asked)}
@@ -164,7 +167,7 @@ def test_questions_whose_answers_are_parsed_count_where_they_are_clear() -> None
         status=["ok" if each else "unclear" for each in clear], scored_by=["parsed"] * len(rows),
     )  # fmt: skip
     whole_groups = rows.with_columns(clear=pl.Series(clear)).group_by("swap_group").agg(pl.col("clear").all())
-    measures = measure(observe(rows, said, OPTIONS), OPTIONS)
+    measures = measures_of_cell("underspecified", observe(rows, said, OPTIONS), OPTIONS)
     assert measures.filter(measure="coverage")["value"].item() == whole_groups["clear"].mean() > 0
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.families.underspecified.measure import records_of_subjects
-from biasgrid.groups.tables import score_groups
 from small_cells import one_list, spans
+from small_records import score_groups
 
+from biasgrid.families.underspecified.associations.records import records_of_subjects
 from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
 from biasgrid.groups.scores import score_records
 

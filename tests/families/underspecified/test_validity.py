@@ -3,11 +3,12 @@
 import numpy as np
 import polars as pl
 import pytest
-from biasgrid.families.underspecified.measure import measure, observe, validity
 from small_cells import ALWAYS, choosing, one_list, spans
+from small_estimates import measures_of_cell
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.underspecified.measures import observe, validity
 
 SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
 CHOICES = SPANS | {"task": "fill-mask"}
@@ -15,7 +16,7 @@ CHOICES = SPANS | {"task": "fill-mask"}
 
 def checks(instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS) -> dict[str, float]:
     observations = observe(instances, predictions, options)
-    measures = measure(observations, options)
+    measures = measures_of_cell("underspecified", observations, options)
     found = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, options)))
     assert len({check.measure for check in found}) == len(found)
     return {check.measure: check.value for check in found}

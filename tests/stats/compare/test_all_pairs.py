@@ -104,9 +104,9 @@ def test_too_few_clusters_give_a_difference_without_interval() -> None:
 
 
 def test_a_cluster_that_one_model_has_nothing_of_changes_nothing_there() -> None:
-    numbers = cell_of("one", STRONG).numbers
-    lacks = numbers.with_columns(without=pl.concat_list(pl.lit(None, pl.Float64), pl.col("without").list.tail(3)))
-    cells = [ComparedCell("one", lacks, templates="the same"), cell_of("other", WEAK)]
+    one = cell_of("one", STRONG)
+    lacks = pl.concat_list(pl.lit(None, pl.Float64), pl.col("without").list.tail(3))
+    cells = [one._replace(numbers=one.numbers.with_columns(without=lacks)), cell_of("other", WEAK)]
     row = compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength").row(0, named=True)
     assert (row["clusters"], row["paired"]) == (4, True)
     assert row["low"] < row["high"]
@@ -147,7 +147,7 @@ def told(*arguments: str, code: int = 0) -> str:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    return write_results(folder, [cell_of("strong", STRONG), cell_of("weak", WEAK)])
+    return write_results(folder, {"strong": STRONG, "weak": WEAK})
 
 
 def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
 
 
 def test_the_command_compares_runs(results: Path, tmp_path: Path) -> None:
-    other = write_results(tmp_path, [cell_of("strong", STRONG / 2), cell_of("spare", WEAK)])
+    other = write_results(tmp_path, {"strong": STRONG / 2, "spare": WEAK})
     output = told(str(results), str(other))
     assert f"world: {results}, strong less {other}, strong" in output
     assert "spare" not in output
@@ -177,7 +177,7 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
     )
     assert "expected a finished run" in told(str(tmp_path), "strong", "weak", code=1)
     assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=1)
-    alone = write_results(tmp_path, [cell_of("strong", STRONG)])
+    alone = write_results(tmp_path, {"strong": STRONG})
     assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=1)
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from biasgrid.families.uncertainty import statistics_table, values_without_clusters
-from biasgrid.families.underspecified.statistics.cell import statistics
 from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_of, observations_of
+from small_estimates import sums_of_cell
 
 from biasgrid.stats import estimate
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
-from biasgrid.stats.compare.cells import ComparedCell
+from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
 
 pytestmark = pytest.mark.skipif(
@@ -24,15 +23,11 @@ MODELS = ["within", "within-other-model", "within-third-model"]
 
 @cache
 def cell(name: str) -> ComparedCell:
-    observations = observations_of(name)
-    found = statistics(
-        observations, pl.DataFrame(), {}, StatisticsSettings(clusters=frames_of_golden(numbers_of("within"), 3))
-    )
-    return ComparedCell(
-        name,
-        statistics_table(values_without_clusters(found.statistics), "without_clusters", name, "golden"),
-        templates="the same",
-    )
+    options: dict[str, Any] = {"measures": []}
+    settings = StatisticsSettings(clusters=frames_of_golden(numbers_of("within"), 3))
+    sums = sums_of_cell("underspecified", observations_of(name), options)
+    numbers, units = compared_numbers("biasgrid.families.underspecified", sums, options, settings)
+    return ComparedCell(name, numbers, templates="the same", units=units)
 
 
 @cache

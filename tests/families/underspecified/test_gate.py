@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from small_cells import ALWAYS, choosing, measured, one_list
+from small_estimates import measures_of_sums
 from small_tables import write_instances
 
 from biasgrid.families.cell import CellResults
@@ -17,11 +18,11 @@ from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import TableError, validate_table, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
+from biasgrid.tables.sums import SUMS
 
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of(DEFINITIONS.of("measures", "flags"))
+DECLARED = [*DEFINITIONS.of("measures", "flags")]
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -79,12 +80,14 @@ def shards(tmp_path: Path) -> tuple[Path, list[Path]]:
 
 def test_a_cell_is_measured_from_its_shards_in_any_order(shards: tuple[Path, list[Path]]) -> None:
     instances, paths = shards
-    measures, evidence, parts, _ = measure_cell(instances, paths)
+    sums, evidence, parts = measure_cell(instances, paths)
     again = measure_cell(instances, paths[::-1])
+    measures = measures_of_sums("underspecified", sums, OPTIONS)
+    validate_table(sums, SUMS, "sums")
     validate_table(measures, MEASURES, "measures")
     validate_table(evidence, EVIDENCE, "evidence")
     validate_table(parts, EVIDENCE_PARTS, "evidence parts")
-    assert measures.equals(again[0])
+    assert sums.equals(again[0])
     assert evidence.equals(again[1])
     assert parts.equals(again[2])
     of_carl = measures.filter(pl.col("measure") == "gamma", pl.col("subject") == "Carl")

@@ -1,0 +1,168 @@
+"""How sure the measures of cells are, from files of instances and predictions to tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from grouped_cells import ALL, measured
+from small_cases import cases_of
+from small_estimates import estimates_of
+from small_statements import instances_of
+from small_tables import predictions_of
+
+from biasgrid.families.estimates import NOT_A_SAMPLE, EstimatedCell, estimate_cell
+from biasgrid.families.statement.measures import AGREEMENT_IN_CASES
+from biasgrid.families.statement.observe import observe
+from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.measures import CURVE
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import sums_table
+from biasgrid.tables.files import validate_table
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, ROW, table_of_cell
+from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
+from biasgrid.tables.sums import SUMS
+
+TEMPLATES, TERMS = 6, 2
+UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
+SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
+OPTIONS = ALL | {"task": "text-classification"}
+HEADLINES = {"difference": "", "score": "score=mean_class_probability, mode=group"}
+
+
+class GroupsCell(NamedTuple):
+    """A cell of cases.
+
+    Attributes:
+        sums: its table of sums.
+        values: what is measured, without intervals.
+        found: its estimates.
+    """
+
+    sums: pl.DataFrame
+    values: pl.DataFrame
+    found: EstimatedCell
+
+    @property
+    def estimates(self) -> pl.DataFrame:
+        """All estimates of groups, whatever they generalise to."""
+        tables = [self.found.measures, self.found.intervals]
+        return pl.concat(tables, how="diagonal").filter(pl.col("measure").is_in([*UNITS]))
+
+
+def estimated(sums: pl.DataFrame, limits: dict[str, Limit] | None = None) -> EstimatedCell:
+    """The estimates of a table of sums of cases."""
+    declared = MetricDefinitions([], HEADLINES, limits or {})
+    return estimate_cell("biasgrid.families.counterfactual", sums, OPTIONS, declared, SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
+    """The measures of random answers to cases of three groups; one is favoured."""
+    folder, random = tmp_path_factory.mktemp("cell"), np.random.default_rng(5)
+    rows = [
+        {"case": case, "template": case // 3, "group": group, "term": f"{group} {term}", "bias_type": "faith",
+         "text": "x", "label": case % 2}
+        for case in range(3 * TEMPLATES) for group in "abc" for term in range(TERMS)
+    ]  # fmt: skip
+    right = [random.uniform(0.4, 0.6) + 0.3 * (row["group"] == "a") for row in rows]
+    said: list[dict[str, Any]] = [
+        {"probabilities": [1 - share, share] if row["label"] else [share, 1 - share]}
+        for row, share in zip(rows, right, strict=True)
+    ]
+    tables = measured(folder, "text-classification", cases_of(rows), said)
+    return GroupsCell(tables.sums, tables.measures, estimated(tables.sums))
+
+
+def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_value_everywhere(
+    cell: GroupsCell,
+) -> None:
+    for name, schema in (("measures", MEASURES), ("intervals", INTERVALS), ("design", DESIGN)):
+        validate_table(getattr(cell.found, name), schema, name)
+    measures = cell.found.measures
+    assert not measures.select(ROW).is_duplicated().any()
+    values = cell.values.filter(pl.col("measure").is_in([*UNITS]))
+    assert len(values) > 100
+    assert values.join(measures, on=list(ROW), nulls_equal=True, how="anti").is_empty()
+    for table in (measures, cell.found.intervals):
+        rows = values.join(table, on=list(ROW), nulls_equal=True, suffix=" told")
+        assert len(rows) > 0
+        assert rows["value"].equals(rows["value told"], null_equal=True)
+    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters x terms"}
+    silent = cell.estimates.filter(pl.col("method").is_null())
+    assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
+    assert (measures["low"].is_null() == measures["reason"].is_not_null()).all()
+
+
+def test_intervals_hold_their_values_and_clusters_are_counted(cell: GroupsCell) -> None:
+    known = cell.estimates.drop_nulls(["low", "high"])
+    assert (known["low"] <= known["value"] + 1e-12).all()
+    assert (known["value"] <= known["high"] + 1e-12).all()
+    assert set(known["clusters"]) == {TEMPLATES - 1}
+    rates = known.filter(measure="failure_rate", method="effective Wilson")
+    assert len(rates) == 2 * len(set(CURVE))
+
+
+def test_the_favoured_group_is_found_and_no_other(cell: GroupsCell) -> None:
+    rows = cell.estimates.filter(measure="difference", generalises_to="clusters")
+    q = dict(zip(rows["group"] + rows["other"], rows["q"], strict=True))
+    assert q["ab"] < 0.05
+    assert q["ac"] < 0.05
+    assert q["bc"] > 0.05
+    permuted = cell.estimates.filter(pl.col("method") == "permutation (exact)")
+    assert set(permuted["generalises_to"]) == {"terms"}
+    assert (permuted["null_mean"] <= permuted["value"]).all()
+    # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other names.
+    assert permuted["p"].min() >= 6 / 90 - 1e-12
+
+
+def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCell) -> None:
+    limit = Limit(0, "nobody answered", "ask again", withholds=True)
+    found = estimated(cell.sums, {"templates": limit})
+    headline = {"measure": "score", "options": HEADLINES["score"]}
+    rows = found.measures.filter(**headline)
+    whole = rows.filter(pl.col("group").is_null(), pl.col("template").is_null())
+    assert whole.select("value", "low", "high", "se").null_count().row(0) == (1,) * 4
+    assert whole["flag"].item() == f"{NOT_MEASURABLE}: nobody answered"
+    of_groups = rows.drop_nulls("group")
+    assert of_groups["low"].null_count() < len(of_groups)
+    withheld = found.measures.filter(pl.col("value").is_null() & pl.col("flag").is_not_null())
+    assert found.intervals.join(withheld, on=list(ROW), nulls_equal=True, how="semi").is_empty()
+    others = [table.filter(pl.col("measure") != "score") for table in (found.intervals, cell.found.intervals)]
+    assert others[0].equals(others[1])
+
+
+def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
+    measured_once = pl.DataFrame({"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "left_out": [0]})
+    sums = table_of_cell(sums_table([measured_once]), SUMS, "m", "d")
+    found = estimate_cell(
+        "biasgrid.families.counterfactual", sums, {"failure_threshold": 0.1}, MetricDefinitions(["gap"], {}, {}),
+        StatisticsSettings(units={"gap": None}),
+    )  # fmt: skip
+    validate_table(found.measures, MEASURES, "measures")
+    row = found.measures.row(0, named=True)
+    assert (row["value"], row["low"], row["generalises_to"], row["reason"]) == (0.5, None, None, NOT_A_SAMPLE)
+    assert found.intervals.is_empty()
+
+
+def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> None:
+    instances = instances_of(tmp_path)
+    random = np.random.default_rng(1)
+    says = random.uniform(0.7, 0.9, size=len(instances)).astype(np.float32)
+    predictions = predictions_of("choice", instances, probabilities=np.stack([says, 1 - says], axis=1).tolist())
+    options = {"measures": None, "failure_threshold": 0.1, "mode": None}
+    units = {"agreement": "difference", "acquiescence": "difference", "yes_rate": "share"}
+    settings = StatisticsSettings(clusters=[0, 0, 1, 1], units=units, permutations=99)  # type: ignore[arg-type]
+    rows = estimates_of("statement", observe(instances, predictions, options), options, settings)
+    whole = rows.filter(pl.col("group").is_null(), pl.col("bias_type").is_null(), pl.col("template").is_null())
+    found = {row["measure"]: row for row in whole.filter(pl.col("measure").is_in([*units])).iter_rows(named=True)}
+    assert found["acquiescence"]["value"] == pytest.approx(0.3, abs=0.05)
+    assert found["acquiescence"]["low"] > 0
+    assert abs(found["agreement"]["value"]) < 0.05
+    assert found["yes_rate"]["low"] < 1 == found["yes_rate"]["high"]
+    assert {row["clusters"] for row in found.values()} == {2}
+    signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="clusters")
+    assert set(signed["bias_type"]) >= {"traits"}
