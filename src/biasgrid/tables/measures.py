@@ -192,7 +192,10 @@ SUMMARY = table(
             checks=NeverNaN,
         ),
         "generalises_to": column(
-            pl.String, description="what its interval generalises over: `templates` or `all`", nullable=True
+            pl.String,
+            description="the factors that its interval is over, such as `clusters` or `clusters x names`; null where "
+            "there is none",
+            nullable=True,
         ),
         "clusters": column(
             pl.Int64,
