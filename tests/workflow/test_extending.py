@@ -89,7 +89,7 @@ def test_its_measures_get_intervals_because_it_declares_what_they_are_of(extende
     assert gap["reason"]
 
 
-def test_another_level_runs_statistics_alone_and_other_clusters_measure_again(
+def test_another_level_runs_statistics_alone_and_a_list_of_clusters_measures_again(
     extended: Project, tmp_path: Path
 ) -> None:
     project = extended.clone(tmp_path / "clone")
