@@ -9,24 +9,30 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import extending
 import numpy as np
+import polars as pl
 import pytest
 import yaml
 from documents import read_document, shown_files, table_with, write_files
+from polars.testing import assert_frame_equal
 from project import ROOT
 from small_measures import table_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.families.cell import parts_of
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
 from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
 from biasgrid.groups.main_scores import MAIN_SCORES
+from biasgrid.groups.measures import CURVE
 from biasgrid.groups.scores import SCORES
-from biasgrid.groups.tables import CURVE
 from biasgrid.report.published import read_published
-from biasgrid.stats.estimate import jackknife_of_means
+from biasgrid.stats.estimate import estimate, jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
 from biasgrid.tables.measures import SUMMARY
 
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
@@ -76,6 +82,8 @@ MISTAKES = [
     ),
 ]
 """In which file of the worked example something stands in place of something else, and what is said of it."""
+EXCERPT = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+"""A file named in a comment, and what is shown of it; a line of dots is between parts of it."""
 
 
 def read_example(files: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +120,8 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
     exec(code, names)  # The document's own.
     assert capsys.readouterr().out == printed
     clusters = np.array([names["clusters"]])
-    variance, units = jackknife_of_means(clusters, np.ones_like(clusters))
+    sums = np.stack([clusters, np.ones_like(clusters)], axis=-1)
+    variance, units = jackknife(leave_one_out(sums, sums.sum(axis=1), mean))
     half = half_width([VarianceSource(variance, units - 1.0)], 0.05)
     low, high = clusters.mean() - half[0], clusters.mean() + half[0]
     assert f"{clusters.mean():.3f} ({low:.3f} to {high:.3f})" == names["interval"](names["clusters"])
@@ -187,3 +196,42 @@ def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -
     assert largest == pytest.approx(groups**2 // 4 / (groups * (groups - 1) / 2))
     assert largest == pytest.approx(float(Fraction(shown.split()[0])))
     assert shown in " ".join(MEASURES.split())
+
+
+def test_the_excerpts_of_code_are_the_code() -> None:
+    document = read_document("docs/how-a-number-is-made.md")
+    shown = EXCERPT.findall(document)
+    assert len(shown) == document.count("```python") >= 4
+    for file, excerpt in shown:
+        code, place = " ".join((ROOT / file).read_text().split()), 0
+        for part in excerpt.split("...\n"):
+            text = " ".join(part.split())
+            assert code.find(text, place) >= 0, f"{file} no longer has: {text}"
+            place = code.find(text, place) + len(text)
+
+
+def test_sums_in_place_of_a_table_give_the_same_numbers() -> None:
+    names: dict[str, Any] = {"Sums": Sums, "sum_units": sum_units, "pl": pl}
+    family: dict[str, Any] = {}
+    exec(extending.measure_of_sums(), names)  # The document's own.
+    exec(extending.code()["greetings"], family)
+    observations = pl.DataFrame(
+        {
+            "template": pl.Series([0, 0, 1, 1, 2], dtype=pl.UInt16),
+            "group": ["strangers", "neighbours", "strangers", "neighbours", "strangers"],
+            "warmth": [0.5, 0.3, 0.0, 0.25, 0.1],
+        }
+    )
+    settings = StatisticsSettings(clusters=[0, 1, 2], units={"warmth": "probability", "gap": "distance"})
+    columns = ["group", "value", "low", "high", "se", "df", "n", "left_out", "generalises_to", "clusters", "method"]
+    again, once = (
+        estimate([part for part in parts if isinstance(part, Sums)], settings)
+        .filter(measure="warmth")
+        .sort("group")
+        .select(columns)
+        for parts in (
+            parts_of(measure, observations, {}, settings) for measure in (family["measure"], names["measure"])
+        )
+    )
+    assert_frame_equal(again, once, check_dtypes=False)
+    assert again["low"].null_count() == 0

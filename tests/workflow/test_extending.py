@@ -77,18 +77,21 @@ def test_its_measures_are_right(extended: Project) -> None:
 
 def test_its_measures_get_intervals_because_it_declares_what_they_are_of(extended: Project) -> None:
     results = biasgrid.open(extended.folder / "results")
-    rows = results.statistics("greetings", "warm").filter(generalises_to="templates")
+    rows = results.measures("greetings", "warm")
     warmth = rows.filter(measure="warmth", group="strangers").row(0, named=True)
     values = np.array([1 / 2, 0, 0])
     half = stdtrit(2, 0.975) * values.std(ddof=1) / np.sqrt(3)
     ends = max(0, values.mean() - half), values.mean() + half
     assert (warmth["low"], warmth["high"]) == pytest.approx(ends)
-    assert (warmth["clusters"], warmth["method"]) == (3, "jackknife t")
+    assert (warmth["generalises_to"], warmth["clusters"], warmth["method"]) == ("clusters", 3, "jackknife t")
     gap = rows.filter(measure="gap").row(0, named=True)
-    assert (gap["low"], gap["high"], gap["method"]) == (None, None, "none")
+    assert (gap["low"], gap["high"], gap["method"]) == (None, None, None)
+    assert gap["reason"]
 
 
-def test_other_settings_of_statistics_run_these_alone(extended: Project, tmp_path: Path) -> None:
+def test_another_level_runs_statistics_alone_and_a_list_of_clusters_measures_again(
+    extended: Project, tmp_path: Path
+) -> None:
     project = extended.clone(tmp_path / "clone")
     config = project.read_config()
     changes = [{"statistics": {"level": 0.9}}, {"statistics": {"fdr": "by"}}]
@@ -100,8 +103,9 @@ def test_other_settings_of_statistics_run_these_alone(extended: Project, tmp_pat
     config["datasets"]["greetings"]["template_clusters"] = [[0, 1], [2]]
     project.write_config(config)
     planned = project.planned()
-    assert planned["statistics"] == 2
-    assert not {"expand", "fetch", "predict", "measure"} & set(planned)
+    # Its `measure` returns a table, which is made again without each cluster.
+    assert (planned["measure"], planned["statistics"]) == (2, 2)
+    assert not {"expand", "fetch", "predict"} & set(planned)
 
 
 @pytest.mark.parametrize(

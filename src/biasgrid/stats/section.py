@@ -10,7 +10,7 @@ from biasgrid.base.sections import Section
 
 
 class StatisticsSection(Section):
-    """Uncertainty of measures: intervals and tests. A change runs these rules alone again."""
+    """Uncertainty of measures: intervals and tests. A change reads no prediction again."""
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
     permutations: int = Field(

@@ -191,7 +191,17 @@ SUMMARY = table(
             nullable=True,
             checks=NeverNaN,
         ),
-        **{name: UNCERTAINTY[name] for name in ("generalises_to", "clusters")},
+        "generalises_to": column(
+            pl.String,
+            description="the factors that its interval is over, such as `clusters` or `clusters x names`; null where "
+            "there is none",
+            nullable=True,
+        ),
+        "clusters": column(
+            pl.Int64,
+            description="how many clusters it is over",
+            nullable=True,
+        ),
         **FLAG,
         "headline": column(pl.Boolean, description="whether it is the dataset's headline"),
     },

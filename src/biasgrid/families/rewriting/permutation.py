@@ -1,4 +1,4 @@
-"""The noise floor of distances of scores: answers are dealt anew between two groups, within each prompt."""
+"""The noise floor of distances of scores: answers are permuted between two groups, within each prompt."""
 
 from __future__ import annotations
 

@@ -208,6 +208,6 @@ def left_out_of_derived(
     """
     if any(each.keys["measure"][0] == "gamma" for each in sums):
         along = find_sums(sums, "gamma", ASSOCIATION).clustered(settings.clusters).along[TEMPLATES]
-        units = [unit for unit, has in zip(along.units, along.present.any(axis=0).tolist(), strict=True) if has]
+        units = [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
         for name, value, without in corrected_numbers(*associations_of_cell(sums, settings)[:2]):
             yield name, value, units, without
