@@ -38,16 +38,15 @@ from expansion import gender, write
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.groups.tables import measure_groups
+from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
-from biasgrid.tables.metric import MetricDefinitions
 
 folder, random = Path(sys.argv[1]), np.random.default_rng(1)
 instances, predictions = folder / "instances.parquet", folder / "predictions.parquet"
 
 def cell():
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
-    declared = MetricDefinitions.of(DEFINITIONS.of("measures"))
+    declared = list(DEFINITIONS.of("measures", "flags"))
     family = "biasgrid.families.underspecified"
     return lambda: measure_cell(family, instances, [predictions], "span", options, declared, "random", "gender")
 
@@ -71,15 +70,15 @@ def records(cases, groups, terms, outputs):
 def distances():
     of_subjects = records(560, 140, 1, lambda count: SubjectOutputs(random.random((count, 1))))
     asked = {"score": "likelihood", "argument": None, "distance": "wasserstein", "comparison": "pairwise"}
-    return lambda: measure_groups(of_subjects, [asked], 0.1)
+    return lambda: list(measure_groups(of_subjects, [asked], 0.1))
 
 def comparisons():
     def classes(count):
         first = random.random(count)
         return ClassOutputs(np.stack([first, 1 - first], axis=1), random.integers(0, 2, count))
     of_cases = records(5000, 10, 3, classes)
-    measure_groups(records(2, 10, 3, classes), None, 0.1)
-    return lambda: measure_groups(of_cases, None, 0.1)
+    list(measure_groups(records(2, 10, 3, classes), None, 0.1))
+    return lambda: list(measure_groups(of_cases, None, 0.1))
 
 work, seconds, peak = globals()[sys.argv[2]](), [], None
 for _ in range(3):
@@ -92,7 +91,7 @@ print(min(seconds), peak)
 WORK = {
     "expansion": "full gender expansion to its file",
     "bare_write": "bare write of that file",
-    "cell": "full gender cell, from files to measures",
+    "cell": "full gender cell, from files to sums",
     "read": "bare reading of its tables",
     "distances": "pairwise distances of 140 subjects",
     "comparisons": "all comparisons, 5,000 cases, 10 groups of 3 terms",

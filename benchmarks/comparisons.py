@@ -6,69 +6,75 @@ import multiprocessing
 import os
 import resource
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+FAMILY = "biasgrid.families.underspecified"
 MODELS = 15
 SHAPES = {"gender": (140, 70, 4), "nationality": (69, 64, 7), "ethnicity": (15, 50, 7), "religion": (11, 50, 7)}
 """Subjects, attributes and clusters."""
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def write_cells(folder: Path, dataset: str) -> list[Path]:
-    """Writes the numbers of models whose associations differ, as rule statistics keeps them."""
+def write_cells(folder: Path, dataset: str) -> list[str]:
+    """Writes what the numbers of models are made of whose associations differ, and returns the models."""
     import numpy as np
     import polars as pl
 
-    from biasgrid.stats.estimate import leave_one_out
-    from biasgrid.stats.settings import jackknife_columns
+    from biasgrid.stats.sums import TEMPLATES, Along, Sums, sums_table
     from biasgrid.tables.files import empty_table, write_table
-    from biasgrid.tables.statistics import WITHOUT_CLUSTERS
+    from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
+    from biasgrid.tables.provenance import digest, table_provenance
+    from biasgrid.tables.sums import SUMS
 
     subjects, attributes, clusters = SHAPES[dataset]
-    random, empty, paths = np.random.default_rng(1), empty_table(WITHOUT_CLUSTERS), []
+    random, models = np.random.default_rng(1), [f"model-{model}" for model in range(MODELS)]
     common = random.normal(size=(subjects, attributes, 1))
     names = pl.DataFrame({"subject": [f"subject {number}" for number in range(subjects)]})
-    of_pairs = names.join(pl.DataFrame({"attribute": [f"attribute {n}" for n in range(attributes)]}), how="cross")
-    wholes = pl.DataFrame({"measure": ["mu_corrected", "eta_corrected", "strength", "delta", "epsilon"]})
-    for model in range(MODELS):
+    of_attributes = pl.DataFrame({"attribute": [f"attribute {number}" for number in range(attributes)]})
+    of_pairs, units = names.join(of_attributes, how="cross"), [str(cluster) for cluster in range(clusters)]
+
+    def means(keys: pl.DataFrame, values: Any) -> Sums:
+        along = {TEMPLATES: Along(units, np.stack([values, np.ones_like(values)], axis=-1))}
+        return Sums(keys.with_columns(n=pl.lit(1)), along, interval="moderated t", test="q")
+
+    def of_cell(measure: str) -> Sums:
+        others = {"subjects": names["subject"].to_list(), "attributes": of_attributes["attribute"].to_list()}
+        along = {name: Along(each, np.ones((1, len(each), 2))) for name, each in others.items()}
+        values = np.stack([random.normal(size=(1, clusters)) + 9, np.ones((1, clusters))], axis=-1)
+        return Sums(pl.DataFrame({"n": [1]}), {TEMPLATES: Along(units, values), **along}).named(measure)
+
+    for model in models:
         values = common * random.random() + random.normal(size=(subjects, attributes, clusters))
-        tables = [(wholes, random.normal(size=(5, clusters)) + 9), (names, values.mean(axis=1))]
-        tables.append((of_pairs, values.reshape(-1, clusters)))
-        rows = [
-            table.with_columns(
-                value=each.mean(axis=1),
-                **jackknife_columns(leave_one_out(each, np.ones_like(each)), moderated=len(table) > 5),
-            )
-            for table, each in tables
-        ]
-        told = pl.concat([empty, *rows], how="diagonal_relaxed").with_columns(
-            pl.col("measure").fill_null("gamma"),
-            model=pl.lit(f"model-{model}"), dataset=pl.lit(dataset), options=pl.lit(""), n=pl.lit(1),
-        )  # fmt: skip
-        paths.append(folder / f"{model}.parquet")
-        write_table(
-            told.cast(empty.schema).select(empty.columns), paths[-1], WITHOUT_CLUSTERS, {"templates": "the same"}
-        )
-    return paths
+        pairs = means(of_pairs, values.reshape(-1, clusters))
+        signs = replace(means(of_pairs, np.sign(values).reshape(-1, clusters)), compared=False)
+        parts = [means(names, values.mean(axis=1)).named("gamma"), pairs.named("gamma"), signs.named("eta")]
+        parts += [of_cell("delta"), of_cell("epsilon")]
+        made = table_provenance(of=f"{dataset}/{model}")
+        cell = {"family": FAMILY, "options": {}}
+        facts = made | {"sums": digest(made), "clusters": [*range(clusters)], "statistics": {}, "cell": cell}
+        sums = table_of_cell(sums_table(parts), SUMS, model, dataset)
+        write_table(sums, folder / f"sums/{dataset}/{model}.parquet", SUMS, made)
+        for name, schema in (("measures", MEASURES), ("design", DESIGN)):
+            write_table(empty_table(schema), folder / name / dataset / f"{model}.parquet", schema, facts)
+    return models
 
 
 def timed(send: Any, dataset: str) -> None:
     """Sends how many differences there are, how many are kept, the seconds of each part, and the peak memory."""
     from biasgrid.stats.compare.all_pairs import compare_models
-    from biasgrid.stats.compare.cells import read_compared_cell
+    from biasgrid.stats.compare.results import cells_of
     from biasgrid.stats.settings import StatisticsSettings
     from biasgrid.tables.comparison import COMPARISONS
-    from biasgrid.tables.files import empty_table, write_table
-    from biasgrid.tables.statistics import VARIANCES
+    from biasgrid.tables.files import write_table
 
     with TemporaryDirectory() as name:
-        paths, variances = write_cells(Path(name), dataset), Path(name, "variances.parquet")
-        write_table(empty_table(VARIANCES), variances, VARIANCES, {})
+        models = write_cells(Path(name), dataset)
         times = [time.process_time()]
-        cells = [read_compared_cell(path.stem, path, variances) for path in paths]
+        cells = cells_of(Path(name), dataset, models)
         times.append(time.process_time())
         found = compare_models(dataset, cells, StatisticsSettings()).comparisons
         times.append(time.process_time())

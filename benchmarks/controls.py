@@ -25,11 +25,12 @@ from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.synthetic import corpus
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.groups.uncertainty.differences import difference_rows
-from biasgrid.groups.uncertainty.matrix import scores_of_terms
-from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates
+from biasgrid.groups.measures import difference
+from biasgrid.groups.terms import scores_of_terms
+from biasgrid.stats.clusters import clusters_from_texts
+from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.statistics import SIGNIFICANT
+from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import train
 
@@ -82,9 +83,8 @@ def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl
     records = records_of_cases(observe(instances, predictions, OPTIONS), OPTIONS)
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
     settings = StatisticsSettings(clusters_from_texts(FAMILY.cluster_texts(lists), "auto"))
-    cluster = clusters_of_templates(records.template, settings.clusters)
-    tables = [difference_rows(scores, settings) for scores in scores_of_terms(records, values, cluster)]
-    pairs = pl.concat(tables, how="diagonal_relaxed").drop_nulls("q")
+    sums = [difference(scores).named("difference") for scores in scores_of_terms(records, values)]
+    pairs = estimate(sums, settings).drop_nulls("q")
     right = float((said.argmax(axis=1) == instances["label"].to_numpy()).mean())
     found, largest = (pl.col("q") <= SIGNIFICANT).sum(), pl.col("value").abs().max()
     return pairs.group_by("generalises_to", "bias_type").agg(
@@ -111,7 +111,7 @@ def main() -> None:
                     told_apart(probabilities(seed, model, each), lists, each).with_columns(groups=pl.lit(name))
                     for name, (lists, each) in packs.items()
                 ]
-        chosen = pl.concat(found).filter(pl.col("generalises_to").is_in(["templates", "all"]))
+        chosen = pl.concat(found).filter(pl.col("generalises_to").str.starts_with("clusters"))
         keys = ["groups", "bias_type", "generalises_to"]
         sums = chosen.group_by(keys).agg(pl.col("found", "tested").sum(), pl.col("largest", "right").mean()).sort(keys)
         for *names, some, every, largest, right in sums.rows():

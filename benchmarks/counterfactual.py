@@ -33,13 +33,14 @@ from transformers import (
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.counterfactual.reading import read
+from biasgrid.groups.measures import distance, measure_groups
 from biasgrid.groups.records import ClassOutputs, Records
 from biasgrid.groups.scores import score_records
-from biasgrid.groups.tables import compare_groups, measure_groups
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.text_classification import ClassChoices, TextClassification
+from biasgrid.stats.sums import Sums, values_table
 
 CASES = {"columnar": 5000, "loop": 500}
 GROUPS, TERMS = 2, 3
@@ -133,8 +134,8 @@ def make_records(cases: int) -> Records:
 
 def columnar(records: Records) -> float:
     """The mean over cases of the pairwise difference of F1."""
-    table = compare_groups(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
-    return float(table["value"].item())
+    whole, *_ = distance(score_records(records, "f1", "macro"), "absolute", "pairwise", "counterfactual")
+    return float(values_table([whole])["value"].item())
 
 
 def loop(records: Records) -> float:
@@ -151,9 +152,9 @@ def loop(records: Records) -> float:
     return float(np.mean(values))
 
 
-def everything(records: Records) -> pl.DataFrame:
+def everything(records: Records) -> list[Sums | pl.DataFrame]:
     """All measures that there are, with those of pairs and of templates."""
-    return measure_groups(records, None, 0.1)
+    return list(measure_groups(records, None, 0.1))
 
 
 def timed(compute: Callable[[Records], object], cases: int) -> float:

@@ -16,12 +16,11 @@ from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.tables.files import write_table
-from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = MetricDefinitions.of(DEFINITIONS.of("measures", "flags"))
+NAMES = list(DEFINITIONS.of("measures", "flags"))
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 
@@ -31,7 +30,7 @@ def make_cell(folder: Path) -> int:
     write_table(instances, folder / "instances.parquet", expansion.schema, {})
     random, schema = np.random.default_rng(1), answer_schema("span")
     ends = [pl.Series(name, random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")]
-    predictions = instances.select("instance", "key").with_columns(
+    predictions = instances.select("instance").with_columns(
         *(each.arr.to_list() for each in ends),
         answer=pl.lit("someone", pl.Categorical),
         probability=pl.lit(None, pl.Float32),
@@ -43,7 +42,7 @@ def make_cell(folder: Path) -> int:
 
 def columnar(folder: Path) -> float:
     paths = folder / "instances.parquet", [folder / "predictions.parquet"]
-    return processor_seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, DECLARED, "random", "gender"))
+    return processor_seconds_of(lambda: measure_cell(FAMILY, *paths, "span", OPTIONS, NAMES, "random", "gender"))
 
 
 def loop(folder: Path) -> float:

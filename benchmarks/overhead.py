@@ -50,7 +50,7 @@ def predictions(wildcards):
     return [f"predictions/{wildcards.dataset}/{wildcards.model}/{shard}-of-{shards}" for shard in range(1, 1 + shards)]
 
 rule all:
-    input: [f"{kind}/{of}/{model}" for of in datasets for model in models for kind in ("measures", "statistics")]
+    input: [f"{kind}/{of}/{model}" for of in datasets for model in models for kind in ("measures", "evidence")]
 rule expand:
     output: "instances/{dataset}"
     script: "script.py"
@@ -63,11 +63,11 @@ rule predict:
     script: "script.py"
 rule measure:
     input: "instances/{dataset}", predictions
-    output: "measures/{dataset}/{model}", "evidence/{dataset}/{model}", "parts/{dataset}/{model}"
+    output: "sums/{dataset}/{model}", "evidence/{dataset}/{model}", "parts/{dataset}/{model}"
     script: "script.py"
 rule statistics:
-    input: "instances/{dataset}", predictions, "measures/{dataset}/{model}"
-    output: "statistics/{dataset}/{model}", "variances/{dataset}/{model}", "clusters/{dataset}/{model}"
+    input: "sums/{dataset}/{model}"
+    output: "measures/{dataset}/{model}", "intervals/{dataset}/{model}", "design/{dataset}/{model}"
     script: "script.py"
 """
 LOCAL_JOBS, SLURM_JOBS = 200, 10

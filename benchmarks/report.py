@@ -42,14 +42,13 @@ def tables_of_cell(random: Any, model: str, dataset: str) -> dict[str, Any]:
     gamma = pairs.with_columns(measure=pl.lit("gamma"), value=random.normal(0, 0.1, len(pairs)))
     eta = pairs.with_columns(measure=pl.lit("eta"), value=random.uniform(-1, 1, len(pairs)))
     wholes = pl.DataFrame({"measure": ["mu", "eta", "delta", "epsilon"], "value": random.random(4) / 2})
-    sure = gamma.with_columns(
+    known = gamma.with_columns(
         low=gamma["value"] - spread, high=gamma["value"] + spread, q=random.random(len(pairs)),
-        generalises_to=pl.lit("templates"), clusters=4, method=pl.lit("t"),
+        generalises_to=pl.lit("clusters"), clusters=4, method=pl.lit("t"),
     )  # fmt: skip
     examples, parts = evidence(random, gamma, subjects)
     tables = {
-        "measures": pl.concat([gamma, eta, wholes], how="diagonal"),
-        "statistics": sure,
+        "measures": pl.concat([known, eta, wholes], how="diagonal"),
         "examples": examples,
         "parts": parts,
     }
@@ -139,18 +138,17 @@ def simulated() -> tuple[Any, Any]:
     from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
     from biasgrid.tables.files import empty_table
     from biasgrid.tables.measures import MEASURES, SYNTHETIC
-    from biasgrid.tables.statistics import STATISTICS
     from biasgrid.tables.summary import ModelFacts, summarise
 
     random = np.random.default_rng(1)
     cells = [tables_of_cell(random, model, dataset) for model in MODELS for dataset in SHAPES]
-    schemas = {"measures": MEASURES, "statistics": STATISTICS, "examples": EVIDENCE, "parts": EVIDENCE_PARTS}
+    schemas = {"measures": MEASURES, "examples": EVIDENCE, "parts": EVIDENCE_PARTS}
     tables = {name: whole([cell[name] for cell in cells], schema) for name, schema in schemas.items()}
     facts = {name: ModelFacts("QA", name, {}) for name in MODELS}
     measured = set(tables["measures"]["measure"])
     definitions = {name: each for name, each in DEFINITIONS.of("measures").items() if name in measured}
     headlines = {name: each.headline for name, each in definitions.items() if each.headline is not None}
-    summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines), statistics=tables["statistics"])
+    summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines))
     comparisons = whole([compared(random, dataset) for dataset in SHAPES], COMPARISONS)
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
     others |= {"synthetic": empty_table(SYNTHETIC), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}

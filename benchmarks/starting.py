@@ -27,7 +27,7 @@ ROUNDS, REPEATS = 2, 3
 HERE = Path(__file__).parents[1]
 JOBS = {
     "measure": (TABLE_MODULES, "biasgrid.families.cell"),
-    "statistics": (STATISTICS_MODULES, "biasgrid.families.uncertainty"),
+    "statistics": (STATISTICS_MODULES, "biasgrid.families.estimates"),
     "plot": (FIGURE_MODULES, "biasgrid.report.figures.drawing.context"),
     "predict": (MODEL_MODULES, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
     "train": (TRAINING_MODULES, "biasgrid.training.train, transformers.models.bert.modeling_bert"),

@@ -1,4 +1,4 @@
-"""Statistics of full underspecified cells on random predictions: the processor's time for each part, on one core."""
+"""Numbers of full underspecified cells on random predictions: the processor's time for each step, on one core."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 
 def timed(send: Any, dataset: str) -> None:
-    """Sends how many swap groups a cell has, the seconds of each part, and the peak memory before and after."""
+    """Sends how many swap groups a cell has, the seconds of each step, and the peak memory before and after."""
     groups, clusters = observed(dataset)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     seconds = {name: processor_seconds(part) for name, part in parts_of(groups, clusters).items()}
@@ -52,31 +52,29 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
 
 def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], Any]]:
-    """Returns the parts of the statistics of a cell; each needs those before it."""
-    from biasgrid.families.underspecified.measure import MEANS_OF_GROUPS
-    from biasgrid.families.underspecified.statistics.cell import q_of_associations, statistics_by_template
-    from biasgrid.families.underspecified.statistics.parts import statistics_of_parts
-    from biasgrid.families.underspecified.statistics.sources import clusters_of_cell, effects_of, variances_of
-    from biasgrid.families.underspecified.statistics.sums import SwapGroups
-    from biasgrid.families.underspecified.statistics.whole import statistics_of_whole
+    """Returns the steps from the swap groups of a cell to its numbers; each needs those before it."""
+    from biasgrid.base.references import load, stage
+    from biasgrid.families.estimates import with_estimate_columns
+    from biasgrid.families.underspecified.family import DEFINITIONS
+    from biasgrid.stats.estimate import estimate
     from biasgrid.stats.settings import StatisticsSettings
+    from biasgrid.stats.sums import read_cell_sums, sums_table
 
-    settings, made = StatisticsSettings(clusters=clusters), dict[str, Any]()
-    values = {name: observations[name].to_numpy() for name in MEANS_OF_GROUPS}
+    family = "biasgrid.families.underspecified"
+    stages = load(stage(family, "measures"))
+    options: dict[str, Any] = {"measures": []}
+    units = {name: measure.unit for name, measure in DEFINITIONS.of("measures").items()}
+    settings, made = StatisticsSettings(clusters=clusters, units=units), dict[str, Any]()
 
     def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:
         return lambda: made.update({name: work()})
 
     return {
-        "sums": keep("groups", lambda: SwapGroups.of(observations, clusters)),
-        "parts": keep("parts", lambda: statistics_of_parts(made["groups"], settings)),
-        "whole cell": keep("whole", lambda: statistics_of_whole(made["groups"], values, settings)),
-        "variances": lambda: (
-            variances_of(made["groups"], observations, made["whole"][1]),
-            effects_of(made["whole"][1], made["parts"][1], q_of_associations(made["parts"][0])),
-        ),
-        "clusters": lambda: clusters_of_cell(made["groups"], made["whole"][1], observations["template"].to_numpy()),
-        "by template": lambda: statistics_by_template(observations),
+        "sums": keep("sums", lambda: list(stages.measure(observations, options))),
+        "table": keep("table", lambda: sums_table(made["sums"])),
+        "read": keep("parts", lambda: read_cell_sums(family, made["table"], options)[0]),
+        "intervals": keep("estimates", lambda: with_estimate_columns(estimate(made["parts"], settings))),
+        "derived": lambda: stages.derive(made["estimates"], made["parts"], options, settings),
     }
 
 
