@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.stats.clusters import clusters_of_templates
@@ -22,9 +23,6 @@ from biasgrid.stats.power import minimal_detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
 from biasgrid.stats.variance import components_of, indices_of
-
-if TYPE_CHECKING:
-    from biasgrid.families.underspecified.associations.intensity import ByCluster
 
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 SQUARES = "comparison_squares"

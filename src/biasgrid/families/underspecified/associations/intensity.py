@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, ratio
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.null import Statistic, corrected_statistic, held_out_strength, null_mean_of, statistic, strength_of
+from biasgrid.stats.null import held_out_strength, null_mean_of, statistic, strength_of
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
@@ -23,66 +23,6 @@ from biasgrid.tables.measures import MEASURE_KEYS
 FEWEST_CLUSTERS = 3
 """Without one of them two are left, which noise is told by."""
 ASSOCIATION = ("subject", "attribute")
-
-
-@dataclass(frozen=True)
-class ByCluster:
-    """Associations by cluster.
-
-    Attributes:
-        sums: shape (subjects, attributes, clusters), of C or of its sign.
-        counts: how many comparisons there are.
-    """
-
-    sums: FloatArray
-    counts: FloatArray
-
-    @property
-    def values(self) -> FloatArray:
-        """The associations in each cluster, NaN where nothing was asked."""
-        return ratio(self.sums, self.counts)
-
-    @property
-    def means(self) -> FloatArray:
-        """The associations, shape (subjects, attributes)."""
-        return ratio(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
-
-    @property
-    def clusters(self) -> int:
-        """How many clusters there are."""
-        return int(self.sums.shape[-1])
-
-    def without(self, cluster: int) -> ByCluster:
-        """Returns what is left without a cluster."""
-        kept = np.arange(self.clusters) != cluster
-        return ByCluster(self.sums[..., kept], self.counts[..., kept])
-
-    @classmethod
-    def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
-        """Puts associations in the order of subjects and attributes.
-
-        Args:
-            sums: gamma or eta of pairs of subject and attribute, from `Sums.clustered`.
-            subjects: the names of the subjects.
-            attributes: the names of the attributes.
-        """
-        columns = sums.along[TEMPLATES].sums
-        own = columns[:, (columns != 0).any(axis=(0, 2))]
-        rows, places = (
-            np.array([names.index(name) for name in sums.keys[key].to_list()])
-            for key, names in (("subject", list(subjects)), ("attribute", list(attributes)))
-        )
-        found = np.zeros((len(subjects), len(attributes), *own.shape[1:]))
-        found[rows, places] = own
-        return cls(found[..., 0], found[..., 1])
-
-    def corrected(self, name: Statistic) -> float:
-        """Returns mu or eta without what noise adds."""
-        return corrected_statistic(self.means, self.values, name)
-
-    def strength(self) -> float:
-        """Returns the size of associations without noise."""
-        return strength_of(self.sums, self.counts)
 
 
 def mu(gamma: Sums) -> float:
