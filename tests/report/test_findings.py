@@ -115,6 +115,11 @@ def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None
     write_table(rows, tmp_path / "tiny.parquet", MEASURES, {})
     assert read_tested([tmp_path / "tiny.parquet"]).equals(rows.head(1))
     assert read_tested([]).is_empty()
+    # As a version wrote it that had intervals and tests elsewhere.
+    table, facts = rows.drop("generalises_to"), pl.read_parquet_metadata(tmp_path / "tiny.parquet")
+    table.write_parquet(tmp_path / "tiny.parquet", metadata={"biasgrid": facts["biasgrid"]})
+    with pytest.raises(TableError, match=r"measures table \(unable to find column \"generalises_to\""):
+        read_tested([tmp_path / "tiny.parquet"])
     (tmp_path / "tiny.parquet").write_bytes(b"PAR1")
     with pytest.raises(TableError, match="measures table"):
         read_tested([tmp_path / "tiny.parquet"])

@@ -83,7 +83,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
     """Reads of tables of measures what is tested one by one, which is all that `findings` needs of them.
 
     Raises:
-        TableError: one cannot be read as Parquet, or is of another cell.
+        TableError: one cannot be read as Parquet, is of another cell, or lacks columns, as those of before do.
     """
     if not paths:
         return empty_table(MEASURES)
@@ -94,6 +94,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
         return (
             pl.scan_parquet([*paths], glob=False)
             .filter(pl.col("template").is_null(), pl.any_horizontal(pairs))
+            .select(list(MEASURES.columns))
             .collect()
         )
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -94,7 +94,7 @@ def summarise(
         .join(lines, on=LINE, nulls_equal=True, maintain_order="left")
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
-        .with_columns(withhold_statistics())
+        .with_columns(withhold_tests())
         .pipe(with_marks, marks)
         .select(list(SUMMARY.columns))
     )
@@ -109,8 +109,8 @@ def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
     return rows.hstack(pl.DataFrame(letters, schema=dict.fromkeys(MARK_COLUMNS, pl.String), orient="row"))
 
 
-def withhold_statistics() -> list[pl.Expr]:
-    """Withholds what only statistics know of cells whose other headlines are withheld."""
+def withhold_tests() -> list[pl.Expr]:
+    """Withholds what tests find in cells whose other headlines are withheld."""
     reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
     is_withheld = pl.col("headline") & reason.is_not_null()
     numbers = [pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]

@@ -53,7 +53,7 @@ def test_clusters_are_known_by_their_names_in_the_order_of_their_numbers() -> No
         assert without(cell, cluster) == pytest.approx(values(cell_of("without", others)), abs=1e-12)
 
 
-def test_cells_that_have_other_clusters_are_not_compared_cluster_by_cluster() -> None:
+def test_cells_with_clusters_of_other_templates_are_not_compared_cluster_by_cluster() -> None:
     """They have as many of the same templates, and what the one lacks would stand beside what the other lacks."""
     one, alike, other = (
         cell_of("one", [0, 1, 2, 3, 4]),
