@@ -6,8 +6,7 @@ from small_records import classified, compare_groups, records_of, score_groups
 
 from biasgrid.base.faults import UserError
 from biasgrid.groups.records import ALL_CASES, AnswerOutputs, ClassOutputs, Records, TargetOutputs
-from biasgrid.groups.scores import Argument, score_records
-from biasgrid.groups.text_match import exact_match, token_f1
+from biasgrid.groups.scores import Argument, exact_match, score_records, token_f1
 
 
 def keyed(outputs: AnswerOutputs | ClassOutputs | TargetOutputs) -> Records:

@@ -11,8 +11,7 @@ from scipy.stats import wasserstein_distance
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Records, TargetOutputs
-from biasgrid.groups.scores import Argument
-from biasgrid.groups.text_match import exact_match, token_f1
+from biasgrid.groups.scores import Argument, exact_match, token_f1
 
 SKLEARN = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
 RATES: dict[str, Callable[[bool, bool], tuple[bool, bool]]] = {

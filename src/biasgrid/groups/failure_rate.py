@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import EACH_CASE, Records
+from biasgrid.groups.records import EACH_CASE, Records, number_templates
 from biasgrid.groups.scores import score_records
+from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
+from biasgrid.tables.metric import options_text
 
 DIFFERENCE_DECIMALS = 12
 DIFFERENCES = {
@@ -18,6 +23,70 @@ DIFFERENCES = {
     "mean": pl.Float64,
     "largest": pl.Float64,
 }
+
+
+def failure_rate(records: Records, thresholds: Sequence[float], compared: float) -> Iterator[Sums | pl.DataFrame]:
+    """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a curve over several.
+
+    A case fails where its difference is larger than the threshold, not where it is equal.
+
+    Args:
+        records: the records.
+        thresholds: in the unit of the score, in [0, 1].
+        compared: the threshold by which models are compared.
+
+    Yields:
+        For every bias type, difference ("mean" is the published one, or "largest") and threshold a number, and a row
+        for each template. `n` counts the cases that have a difference, `left_out` those that have none.
+    """
+    differences = case_differences(records)
+    template, templates = number_templates(differences["template"].to_numpy())
+    limits = np.asarray(thresholds, dtype=np.float64)
+    for bias_type in differences["bias_type"].unique(maintain_order=True):
+        chosen = (differences["bias_type"] == bias_type).to_numpy()
+        cases = np.bincount(template[chosen], minlength=len(templates))
+        for name in ("mean", "largest"):
+            apart = differences[name].to_numpy()[chosen]
+            failing = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
+            numbers = np.repeat(np.arange(len(limits)), len(apart))
+            over = sum_units(
+                failing.ravel(), np.tile(template[chosen], len(limits)), len(templates), numbers, len(limits)
+            )
+            options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
+            yield from rates_of(bias_type, options, Along(templates, over.sums), cases, limits == compared)
+
+
+def rates_of(
+    bias_type: str, options: Sequence[str], along: Along, cases: IntArray, compared: BoolArray
+) -> Iterator[Sums | pl.DataFrame]:
+    """Yields failure rates of a bias type and of its templates.
+
+    Args:
+        bias_type: its name.
+        options: those of each rate.
+        along: how many cases fail, and how many there are, by template.
+        cases: shape (templates,), how many cases there are, those without a difference included.
+        compared: shape (rates,), by which of them models are compared.
+    """
+    n = along.sums[..., 1].sum(axis=1).astype(np.int64)
+    keys = pl.DataFrame(
+        {"measure": "failure_rate", "options": options, "bias_type": bias_type, "n": n, "left_out": cases.sum() - n}
+    )
+    for chosen in (compared, ~compared):
+        some = {TEMPLATES: Along(along.units, along.sums[chosen])}
+        if chosen.any():
+            yield Sums(
+                keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
+            )
+    for place in np.flatnonzero(cases).tolist():
+        sums = along.sums[:, place]
+        yield keys.with_columns(
+            template=pl.lit(int(along.units[place]), pl.UInt16),
+            value=pl.Series(MEAN(sums)).fill_nan(None),
+            n=pl.Series(sums[:, 1].astype(np.int64)),
+            left_out=pl.Series((cases[place] - sums[:, 1]).astype(np.int64)),
+            reason=pl.lit("one template"),
+        )
 
 
 def case_differences(records: Records) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination, possible_combinations
 from biasgrid.groups.comparisons import (
     MeanOfPairs,
@@ -26,9 +26,9 @@ from biasgrid.groups.comparisons import (
 )
 from biasgrid.groups.confusion import AVERAGES, RATES, rate_columns, rate_of_counts
 from biasgrid.groups.distances import RATIO, measure_of_distance
-from biasgrid.groups.failure_rate import case_differences
+from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
 from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, TEMPLATES, Along, Finish, Sums, sum_units, values_table
@@ -166,12 +166,6 @@ def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
     if scored.values.ndim == 2:
         return FINISHES[f"{scored.score} {scored.argument}"], rate_columns(scored.known)
     return MEAN, np.stack([scored.known, np.ones(len(scored.known))], axis=1)
-
-
-def number_templates(template: IntArray) -> tuple[IntArray, list[str]]:
-    """Returns the place of each template among those that there are, and the names of these."""
-    present, place = np.unique(template, return_inverse=True)
-    return place, [str(number) for number in present.tolist()]
 
 
 def score_lower(scored: ScoredRecords) -> pl.DataFrame:
@@ -377,70 +371,6 @@ def difference(scores: TermScores) -> Sums:
     keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
     return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
-
-
-def failure_rate(records: Records, thresholds: Sequence[float], compared: float) -> Iterator[Sums | pl.DataFrame]:
-    """Share of cases whose groups differ by more than a threshold (Gaci et al., ICSOC 2024), as a curve over several.
-
-    A case fails where its difference is larger than the threshold, not where it is equal.
-
-    Args:
-        records: the records.
-        thresholds: in the unit of the score, in [0, 1].
-        compared: the threshold by which models are compared.
-
-    Yields:
-        For every bias type, difference ("mean" is the published one, or "largest") and threshold a number, and a row
-        for each template. `n` counts the cases that have a difference, `left_out` those that have none.
-    """
-    differences = case_differences(records)
-    template, templates = number_templates(differences["template"].to_numpy())
-    limits = np.asarray(thresholds, dtype=np.float64)
-    for bias_type in differences["bias_type"].unique(maintain_order=True):
-        chosen = (differences["bias_type"] == bias_type).to_numpy()
-        cases = np.bincount(template[chosen], minlength=len(templates))
-        for name in ("mean", "largest"):
-            apart = differences[name].to_numpy()[chosen]
-            failing = np.where(np.isnan(apart), np.nan, apart > limits[:, None])
-            numbers = np.repeat(np.arange(len(limits)), len(apart))
-            over = sum_units(
-                failing.ravel(), np.tile(template[chosen], len(limits)), len(templates), numbers, len(limits)
-            )
-            options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
-            yield from rates_of(bias_type, options, Along(templates, over.sums), cases, limits == compared)
-
-
-def rates_of(
-    bias_type: str, options: Sequence[str], along: Along, cases: IntArray, compared: BoolArray
-) -> Iterator[Sums | pl.DataFrame]:
-    """Yields failure rates of a bias type and of its templates.
-
-    Args:
-        bias_type: its name.
-        options: those of each rate.
-        along: how many cases fail, and how many there are, by template.
-        cases: shape (templates,), how many cases there are, those without a difference included.
-        compared: shape (rates,), by which of them models are compared.
-    """
-    n = along.sums[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame(
-        {"measure": "failure_rate", "options": options, "bias_type": bias_type, "n": n, "left_out": cases.sum() - n}
-    )
-    for chosen in (compared, ~compared):
-        some = {TEMPLATES: Along(along.units, along.sums[chosen])}
-        if chosen.any():
-            yield Sums(
-                keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
-            )
-    for place in np.flatnonzero(cases).tolist():
-        sums = along.sums[:, place]
-        yield keys.with_columns(
-            template=pl.lit(int(along.units[place]), pl.UInt16),
-            value=pl.Series(MEAN(sums)).fill_nan(None),
-            n=pl.Series(sums[:, 1].astype(np.int64)),
-            left_out=pl.Series((cases[place] - sums[:, 1]).astype(np.int64)),
-            reason=pl.lit("one template"),
-        )
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:

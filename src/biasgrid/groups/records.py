@@ -260,3 +260,9 @@ def probability_column(probabilities: FloatArray, index: int, what: str) -> Floa
     if index >= count:
         raise UserError(f"there is no {what} {index}; expected an index from 0 to {count - 1}")
     return probabilities[:, index]
+
+
+def number_templates(template: IntArray) -> tuple[IntArray, list[str]]:
+    """Returns the place of each template among those that there are, and the names of these."""
+    present, place = np.unique(template, return_inverse=True)
+    return place, [str(number) for number in present.tolist()]

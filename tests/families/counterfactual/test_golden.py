@@ -15,8 +15,7 @@ from small_records import classified, compare_groups, failure_rates, records_of,
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
-from biasgrid.groups.scores import score_records
-from biasgrid.groups.text_match import exact_match, normalize_answer, token_f1
+from biasgrid.groups.scores import exact_match, normalize_answer, score_records, token_f1
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")

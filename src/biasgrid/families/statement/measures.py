@@ -20,8 +20,8 @@ from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measures import FINISHES, difference, measure_groups, number_templates, records_of
-from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
+from biasgrid.groups.measures import FINISHES, difference, measure_groups, records_of
+from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, number_templates
 from biasgrid.groups.terms import scores_of_terms, with_permutation_tests
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Along, Finish, Sums, sum_units, values_table
