@@ -65,7 +65,7 @@ MOST_NAMES_WITH_SEVERAL_HOMES = 120
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
-    *("section_of", "read", "expand", "observe", "measure", "statistics", "evidence", "validity", "cell_payload"),
+    *("section_of", "read", "expand", "observe", "measure", "derive", "evidence", "validity", "cell_payload"),
     *("known_effects", "corpus"),
 }
 """Names that families, figures and stages have because they are asked for them by name."""

@@ -14,8 +14,9 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.rewriting.evidence import prompts_of_pairs
 from biasgrid.families.rewriting.files.groups import GroupWords
 from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
-from biasgrid.families.rewriting.formulas.null import PAIR_OF_GROUPS, corrected_similarity_by_prompt
 from biasgrid.families.rewriting.formulas.prompt_sums import (
+    PAIR_OF_GROUPS,
+    corrected_similarity_by_prompt,
     differences_of_groups,
     kinds_of_options,
     means_over_prompts,
