@@ -43,7 +43,7 @@ def request_keys(instances: pl.DataFrame) -> pl.Series:
     Args:
         instances: what each asks, and `asked_before`.
     """
-    before = instances[ASKED_BEFORE].cast(pl.UInt64).to_numpy()
+    before: Digests = instances[ASKED_BEFORE].cast(pl.UInt64).to_numpy()
     return pl.Series("key", mix_bits(digest_rows(instances) + before * STEP))
 
 
