@@ -27,7 +27,7 @@ class Probes(Family):
     Section = ProbeDataset
     keeps_observations = True
     is_synthetic = True
-    instance_bytes = 40.0
+    instance_bytes = 30.0
     own_measures = PROBE_MEASURES
     flags = FLAGS
     grid_figures = ("mark_table",)

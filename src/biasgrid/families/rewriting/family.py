@@ -38,7 +38,7 @@ class Rewriting(Family):
     Section = RewritingDataset
     keeps_observations = True
     is_synthetic = True
-    instance_bytes = 60.0
+    instance_bytes = 50.0
     own_measures: ClassVar = {
         **REWRITING_MEASURES,
         **{name: each for some in OPTIONAL_MEASURES.values() for name, each in some.items()},

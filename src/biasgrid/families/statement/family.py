@@ -41,7 +41,7 @@ class Statements(Family):
     name = "statement"
     Section = StatementDataset
     is_synthetic = True
-    instance_bytes = 20.0
+    instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = STATEMENT_MEASURES | STATEMENT_STATISTICS | APES_MEASURES
