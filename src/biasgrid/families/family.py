@@ -84,7 +84,7 @@ class Question:
     settings: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
-    row_bytes: float = 20
+    row_bytes: float = 10
     scorers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -187,7 +187,7 @@ class Family(ABC):
     yields_sums: ClassVar[bool] = False
     is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
-    instance_bytes: ClassVar[float] = 15
+    instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Mapping[str, Format]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}

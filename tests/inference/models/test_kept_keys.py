@@ -11,9 +11,8 @@ from shards import Cell, asked
 
 from biasgrid.inference.models import kept_keys
 from biasgrid.inference.models.kept_keys import KEPT_KEYS, find_keys, keys_beside, write_keys
-from biasgrid.tables import files, row_groups
-from biasgrid.tables.files import TableError, read_table, write_table
-from biasgrid.tables.row_groups import read_rows
+from biasgrid.tables import files
+from biasgrid.tables.files import TableError, read_rows, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
 WITH_KEYS = Path(__file__).parent / "kept_with_keys"
@@ -30,7 +29,7 @@ A_GROUP = 16
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (files, row_groups, kept_keys):
+    for module in (files, kept_keys):
         monkeypatch.setattr(module, "ROWS_A_GROUP", A_GROUP)
 
 

@@ -50,7 +50,7 @@ class Counterfactual(Family):
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True
-    instance_bytes = 15.5
+    instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
     expected = "the task and, of classifiers, the `labels` of counterfactual datasets"

@@ -29,7 +29,7 @@ class Probes(Family):
     Section = ProbeDataset
     yields_sums = True
     is_synthetic = True
-    instance_bytes = 40.0
+    instance_bytes = 30.0
     own_measures = DEFINITIONS.of("measures")
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)

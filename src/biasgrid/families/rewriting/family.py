@@ -31,7 +31,7 @@ class Rewriting(Family):
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True
-    instance_bytes = 60.0
+    instance_bytes = 50.0
     own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
     flags = DEFINITIONS.of("flags")
     formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair:import_words")}

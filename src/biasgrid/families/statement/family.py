@@ -36,7 +36,7 @@ class Statements(Family):
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True
-    instance_bytes = 20.0
+    instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "statistics", "apes")

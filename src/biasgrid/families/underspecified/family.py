@@ -163,9 +163,9 @@ SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
 PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
-# Measured by writing the tables of config/config.yaml with random probabilities: 13.9 to 14.1, 28.5, 17.8 and, with
-# pronouns, 25.1 bytes a row, of which a key takes 8; a table of few rows has 5 to 9 kB.
-BYTES_PER_INSTANCE = {"question-answering": 28.5, "fill-mask": 17.8, "text-generation": 26.0}
+# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
+# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
+BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
 PRONOUN_BYTES = 7.3
 
 
@@ -177,7 +177,7 @@ class Underspecified(Family):
     is_synthetic = True
     yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
-    instance_bytes = 14.0
+    instance_bytes = 0.3
     formats: ClassVar = {
         "unqover": Format(
             "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"

@@ -28,10 +28,10 @@ from biasgrid.tables.files import (
     empty_table,
     read_column_types,
     read_provenance,
+    read_rows,
     read_table,
     write_table,
 )
-from biasgrid.tables.row_groups import read_rows
 from biasgrid.tables.schema import schema_with_keys
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from biasgrid.tables.files import ROWS_A_GROUP, TableError, read_provenance, write_table
-from biasgrid.tables.row_groups import read_row_groups
+from biasgrid.tables.files import ROWS_A_GROUP, TableError, read_provenance, read_row_groups, write_table
 from biasgrid.tables.schema import column, table
 
 KEPT_KEYS = table(
