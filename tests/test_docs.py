@@ -24,7 +24,7 @@ from biasgrid.config import load_config, load_word_lists, parse_config
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.cell import parts_of
 from biasgrid.groups.comparisons import COMPARISONS, pairwise
-from biasgrid.groups.distances import DISTANCES, ScalarDistances, difference
+from biasgrid.groups.distances import DISTANCES, ScalarDistances, absolute_difference
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.measures import CURVE
 from biasgrid.groups.scores import SCORES
@@ -192,7 +192,7 @@ def test_every_measure_has_its_formula() -> None:
 @pytest.mark.parametrize(("groups", "shown"), [(2, "1 for two groups"), (8, "4/7 for eight")])
 def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -> None:
     scores = np.array(list(product([0.0, 1.0], repeat=groups)))
-    largest = pairwise(ScalarDistances(difference, scores, scores.mean(axis=1))).max()
+    largest = pairwise(ScalarDistances(absolute_difference, scores, scores.mean(axis=1))).max()
     assert largest == pytest.approx(groups**2 // 4 / (groups * (groups - 1) / 2))
     assert largest == pytest.approx(float(Fraction(shown.split()[0])))
     assert shown in " ".join(MEASURES.split())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import Array, over_clusters
 
-from biasgrid.base.arrays import ratio
+from biasgrid.base.arrays import divide
 from biasgrid.families.orders import CrossedOrder, ListOrder, cross_lists, pairs_across
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import (
@@ -68,7 +68,7 @@ def gender(seed: int, share: float) -> Gender:
     others = np.repeat([effects[NAMES:].mean(axis=0), effects[:NAMES].mean(axis=0)], NAMES, axis=0)
     flat = sums.reshape(-1, CLUSTERS), counts.reshape(-1, CLUSTERS)
     half = np.nan_to_num(half_width([over_clusters(*flat, "moderated t").source], 0.05))
-    found = np.nan_to_num(ratio(flat[0].sum(axis=1), flat[1].sum(axis=1)))
+    found = np.nan_to_num(divide(flat[0].sum(axis=1), flat[1].sum(axis=1)))
     return Gender(((effects - others) / 2).ravel(), found, half)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, world
 
-from biasgrid.base.arrays import ratio
+from biasgrid.base.arrays import divide
 from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import LEVEL
@@ -135,7 +135,7 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
         of_cluster = random.beta(10 * rate, 10 * (1 - rate), size=13)
         failed = random.binomial(cases, of_cluster).astype(np.float64)
         over = over_clusters(failed[None], cases[None].astype(np.float64))
-        found, n = ratio(failed.sum(keepdims=True), cases.sum(keepdims=True)), cases.sum(keepdims=True)
+        found, n = divide(failed.sum(keepdims=True), cases.sum(keepdims=True)), cases.sum(keepdims=True)
         for of, chosen in ((over.source.variance, hits), (found * (1 - found) / n, by_cases)):
             low, high, _ = wilson_interval(found, n.astype(np.float64), of, over.units, 0.05)
             chosen.append(low[0] <= rate <= high[0])

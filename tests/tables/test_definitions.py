@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from dataclasses import fields
@@ -168,3 +169,31 @@ def test_a_missing_field_is_named(key: str) -> None:
 def test_what_is_no_section_or_entry_is_named(content: dict[str, Any], fault: str) -> None:
     with pytest.raises(InputError, match=re.escape(fault)):
         check_definitions(content, "measures.yaml", {})
+
+
+def functions_of_the_package() -> dict[str, list[str]]:
+    """Returns the modules that define each function."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                found[node.name].append(file.relative_to(PACKAGE).as_posix())
+    return found
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_measure_is_one_function_of_its_name(folder: str) -> None:
+    sections = sections_of(read_mapping(PACKAGE / folder / DEFINITIONS_FILE))
+    names = {name for section, entries in sections.items() if section not in KINDS_OF_METRICS for name in entries}
+    functions = functions_of_the_package()
+    homes = {name: functions[name] for name in names}
+    assert names
+    assert {name: found for name, found in homes.items() if len(found) != 1} == {}
+
+
+def test_functions_in_modules_of_measures_say_what_they_are() -> None:
+    names = {name for folder in FOLDERS for entries in read_definitions(folder).sections.values() for name in entries}
+    for file in PACKAGE.rglob("measures.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                assert ast.get_docstring(node), f"{file}: {node.name}"

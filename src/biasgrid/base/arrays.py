@@ -12,7 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
+def divide(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Divides; what is divided by 0 is NaN."""
     over = np.asarray(denominator, dtype=np.float64)
     return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)

@@ -102,14 +102,35 @@ def score_checks(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator
     read = predictions.filter(is_read) if "scored_by" in columns else predictions
     read = read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names))
     count = read.select(pl.len()).collect().item()
-    if not count:
-        return
+    if count:
+        yield saturated_scores(read, names, count)
+        yield constant_scores(instances, read, names)
+
+
+def saturated_scores(read: pl.LazyFrame, names: Sequence[str], count: int) -> Check:
+    """Returns the share of instances whose scores are all 0 or 1.
+
+    Args:
+        read: predictions whose scores are looked at.
+        names: the columns of scores.
+        count: how many there are.
+    """
     ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
     others = pl.element() * (1 - pl.element())
     saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
-    yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
+    return Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
+
+
+def constant_scores(instances: pl.LazyFrame, read: pl.LazyFrame, names: Sequence[str]) -> Check:
+    """Returns the share of the first instances whose scores do not depend on the text.
+
+    Args:
+        instances: with all columns.
+        read: predictions whose scores are looked at.
+        names: the columns of scores.
+    """
     some = read.select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
-    yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
+    return Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
@@ -150,7 +171,7 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
-def improbable_candidates(scores: FloatArray) -> Check:
+def improbable(scores: FloatArray) -> Check:
     """Returns the share of instances whose candidates have next to no probability.
 
     Args:
@@ -166,7 +187,7 @@ def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
         yield scores[start : start + ROWS_CHECKED_AT_ONCE]
 
 
-def template_count(observations: pl.DataFrame) -> Check:
+def templates(observations: pl.DataFrame) -> Check:
     """Returns how many templates a cell has.
 
     Args:

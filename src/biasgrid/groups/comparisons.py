@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, ratio
+from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.groups.distances import (
     DISTANCES,
     RATIO,
@@ -27,7 +27,7 @@ from biasgrid.groups.distances import (
     Divergence,
     ScalarDistances,
     WassersteinDistances,
-    difference,
+    absolute_difference,
     divergence,
     smaller_by_larger,
 )
@@ -80,11 +80,11 @@ def distances_of(scored: ScoredRecords, units: Units, distance: str) -> Distance
     """Returns a distance between the groups of all units, ready to be asked for pairs."""
     if DISTANCES[distance] == "set":
         return WassersteinDistances(scored.known, units)
-    between = smaller_by_larger if distance == RATIO else difference
+    between = smaller_by_larger if distance == RATIO else absolute_difference
     return ScalarDistances(between, group_scores(scored, units), scored.of_pools(units.backgrounds))
 
 
-def by_group(distances: Distances) -> Iterator[tuple[int, FloatArray]]:
+def each_group(distances: Distances) -> Iterator[tuple[int, FloatArray]]:
     """Yields every place but the last with its distances to the places behind it, shape (later places, units)."""
     for one in range(distances.shape[1] - 1):
         yield one, distances.to_later(one)
@@ -107,13 +107,13 @@ class MeanOfPairs:
 
     def values(self) -> FloatArray:
         """Returns the means, shape (units,)."""
-        return ratio(self.total, self.count)
+        return divide(self.total, self.count)
 
 
 def pairwise(distances: Distances) -> FloatArray:
     """Returns the mean distance of a pair of groups, shape (units,)."""
     mean = MeanOfPairs(distances.shape[0])
-    for _, to_later in by_group(distances):
+    for _, to_later in each_group(distances):
         mean.add(to_later)
     return mean.values()
 
@@ -121,7 +121,7 @@ def pairwise(distances: Distances) -> FloatArray:
 def background(distances: Distances) -> FloatArray:
     """Returns the mean distance of a group from its unit, shape (units,)."""
     apart = background_per_group(distances)
-    return ratio(np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1))
+    return divide(np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1))
 
 
 def background_per_group(distances: Distances) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from biasgrid.base.arrays import BoolArray, FloatArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.groups.records import ClassOutputs, Pools, probability_column
 
 Average = Literal["binary", "macro", "micro", "weighted"]
@@ -23,17 +23,17 @@ Rate = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 def precision(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
     """Returns hits / predicted, 0 where nothing is predicted."""
-    return np.nan_to_num(ratio(hits, predicted))
+    return np.nan_to_num(divide(hits, predicted))
 
 
 def recall(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
     """Returns hits / gold, 0 where nothing is gold."""
-    return np.nan_to_num(ratio(hits, gold))
+    return np.nan_to_num(divide(hits, gold))
 
 
 def f1(hits: FloatArray, predicted: FloatArray, gold: FloatArray) -> FloatArray:
     """Returns 2 hits / (predicted + gold), the harmonic mean of precision and recall, 0 where both are empty."""
-    return np.nan_to_num(ratio(2 * hits, predicted + gold))
+    return np.nan_to_num(divide(2 * hits, predicted + gold))
 
 
 def rate_columns(labels: FloatArray) -> FloatArray:
@@ -70,7 +70,7 @@ def rate_of_counts(counts: FloatArray, rate: Rate, average: Average) -> FloatArr
         value = rate(*(count.sum(axis=-1) for count in (hits, predicted, gold)))
     else:
         weights = gold if average == "weighted" else (predicted + gold > 0).astype(np.float64)
-        value = ratio((rate(hits, predicted, gold) * weights).sum(axis=-1), weights.sum(axis=-1))
+        value = divide((rate(hits, predicted, gold) * weights).sum(axis=-1), weights.sum(axis=-1))
     return np.where(gold.sum(axis=-1) > 0, value, np.nan)
 
 

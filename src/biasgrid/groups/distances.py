@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.groups.records import Units
 from biasgrid.groups.scores import ScoreType
 
@@ -50,18 +50,18 @@ def measure_of_distance(distance: str) -> str:
     return RATIO if distance == RATIO else "distance"
 
 
-def difference(one: FloatArray, other: FloatArray) -> FloatArray:
+def absolute_difference(one: FloatArray, other: FloatArray) -> FloatArray:
     """Returns |x - y| of scores."""
     return np.abs(one - other)
 
 
 def smaller_by_larger(one: FloatArray, other: FloatArray) -> FloatArray:
     """Returns the smaller of two scores that are not negative, divided by the larger; NaN where both are 0."""
-    return ratio(np.minimum(one, other), np.maximum(one, other))
+    return divide(np.minimum(one, other), np.maximum(one, other))
 
 
 class ScalarDistances:
-    """What is between scalar scores x and y: `difference` or `smaller_by_larger`."""
+    """What is between scalar scores x and y: `absolute_difference` or `smaller_by_larger`."""
 
     def __init__(self, between: Callable[[FloatArray, FloatArray], FloatArray], groups: FloatArray, unit: FloatArray):
         """Takes the scores of the groups, shape (units, width), and of the units, shape (units,)."""
@@ -125,14 +125,14 @@ class WassersteinDistances:
         weights = np.where(self.place[rows] == one, self.sizes[unit, others.start + pair], -self.sizes[unit, one])
         areas = self._areas(rows, weights, pair * len(self.sizes) + unit, len(others) * len(self.sizes))
         sizes = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
-        return ratio(areas.reshape(len(others), -1), sizes.T)
+        return divide(areas.reshape(len(others), -1), sizes.T)
 
     def from_background(self, group: int) -> FloatArray:
         """Returns the distance of the unit, the group included, and the group, shape (units,)."""
         own, all_groups = self.sizes[:, group], self.sizes.sum(axis=1)
         weights = own[self.unit] - all_groups[self.unit] * (self.place == group)
         areas = self._areas(np.arange(len(self.unit)), weights, self.unit, len(self.sizes))
-        return ratio(areas, own * all_groups)
+        return divide(areas, own * all_groups)
 
     def _areas(self, rows: IntArray, weights: IntArray, area_of: IntArray, count: int) -> FloatArray:
         """Returns areas under the absolute running sum of weights, which is 0 at the end of each.
@@ -162,10 +162,10 @@ def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
         Shape (units, width) for "divergence_per_group", else (units,). NaN where the sum of the scores is 0, and for
         "normalized_divergence" where there is one group; BiaXposer ends with a ZeroDivisionError there.
     """
-    share = ratio(scores, np.nansum(scores, axis=1, keepdims=True))
-    equal = ratio(1, (~np.isnan(scores)).sum(axis=1, keepdims=True))
+    share = divide(scores, np.nansum(scores, axis=1, keepdims=True))
+    equal = divide(1, (~np.isnan(scores)).sum(axis=1, keepdims=True))
     apart = np.abs(share - equal)
     if which == "divergence_per_group":
         return apart
     half = np.where(np.isnan(apart).all(axis=1), np.nan, np.nansum(apart, axis=1) / 2)
-    return ratio(half, 1 - equal[:, 0]) if which == "normalized_divergence" else half
+    return divide(half, 1 - equal[:, 0]) if which == "normalized_divergence" else half

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.groups.comparisons import MeanOfPairs, by_group, distances_of
+from biasgrid.groups.comparisons import MeanOfPairs, distances_of, each_group
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import EACH_CASE, Records, number_templates
 from biasgrid.groups.scores import score_records
@@ -104,7 +104,7 @@ def case_differences(records: Records) -> pl.DataFrame:
     units = records.units(EACH_CASE)
     distances = distances_of(scored, units.only(scored.defined), "absolute")
     largest, mean = np.full(len(units.bias_type), np.nan), MeanOfPairs(len(units.bias_type))
-    for _, to_later in by_group(distances):
+    for _, to_later in each_group(distances):
         mean.add(to_later)
         largest = np.fmax(largest, np.fmax.reduce(to_later, axis=0))
     columns = {

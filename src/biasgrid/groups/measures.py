@@ -18,9 +18,9 @@ from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.groups.combinations import check_combination, possible_combinations
 from biasgrid.groups.comparisons import (
     MeanOfPairs,
-    by_group,
     compare_units,
     distances_of,
+    each_group,
     group_scores,
     with_two_groups,
 )
@@ -228,7 +228,7 @@ def distance(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> Ite
         return
     chosen = units.only(scored.defined)
     of_pairs, mean_of_pairs = [], MeanOfPairs(len(units.bias_type))
-    for one, to_later in by_group(distances_of(scored, chosen, of)):
+    for one, to_later in each_group(distances_of(scored, chosen, of)):
         mean_of_pairs.add(to_later)
         of_pairs += values_by_pair(scored, units, mode, one, to_later)
     whole = with_two_groups(mean_of_pairs.values(), chosen)

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.faults import UserError
 
 Mode = Literal["group", "counterfactual"]
@@ -182,7 +182,7 @@ class Pools:
 
     def means(self, values: FloatArray) -> FloatArray:
         """Returns the mean over each pool of one value per record, NaN where a pool is empty."""
-        return ratio(np.bincount(self.of_record, values, minlength=self.count), self.sizes)
+        return divide(np.bincount(self.of_record, values, minlength=self.count), self.sizes)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from biasgrid.base.arrays import BoolArray, FloatArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.base.faults import UserError
 from biasgrid.groups.confusion import (
     AVERAGES,
@@ -243,7 +243,7 @@ def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> Fl
     if index is not None:
         return probability_column(outputs.probabilities, index, "target")
     present = ~np.isnan(outputs.probabilities)
-    return ratio(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
+    return divide(np.where(present, outputs.probabilities, 0).sum(axis=1), present.sum(axis=1))
 
 
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:

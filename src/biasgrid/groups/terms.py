@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
@@ -57,7 +57,7 @@ class TermScores:
     @property
     def scores(self) -> FloatArray:
         """The mean score of each group in each case, shape (cases, groups), NaN where there is none."""
-        return ratio(self.sums @ self.members, self.counts @ self.members)
+        return divide(self.sums @ self.members, self.counts @ self.members)
 
 
 def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores]:
@@ -201,18 +201,18 @@ def permuted_distances(scores: TermScores, permutations: IntArray, threshold: fl
     sums, counts = (
         np.moveaxis(np.tensordot(each, members, axes=(1, 1)), 1, 0) for each in (scores.sums, scores.counts)
     )
-    in_cases, pooled = ratio(sums, counts), ratio(sums.sum(axis=1), counts.sum(axis=1))
+    in_cases, pooled = divide(sums, counts), divide(sums.sum(axis=1), counts.sum(axis=1))
     mean, largest = (each.round(DISTANCE_DECIMALS) for each in group_ranges(in_cases))
     mean_pooled, largest_pooled = group_ranges(pooled)
     compared = ~np.isnan(mean)
     cases = compared.sum(axis=1)
     return {
-        "pairwise in cases": ratio(np.where(compared, mean, 0).sum(axis=1), cases),
+        "pairwise in cases": divide(np.where(compared, mean, 0).sum(axis=1), cases),
         "pairwise": mean_pooled,
-        "largest in cases": ratio(np.where(compared, largest, 0).sum(axis=1), cases),
+        "largest in cases": divide(np.where(compared, largest, 0).sum(axis=1), cases),
         "largest": largest_pooled,
-        "fails by mean": ratio((mean > threshold).sum(axis=1), cases),
-        "fails by largest": ratio((largest > threshold).sum(axis=1), cases),
+        "fails by mean": divide((mean > threshold).sum(axis=1), cases),
+        "fails by largest": divide((largest > threshold).sum(axis=1), cases),
     }
 
 
@@ -225,7 +225,7 @@ def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
         total += np.where(known, apart, 0)
         count += known
         largest = np.fmax(largest, apart)
-    return ratio(total, count), np.where(count > 0, largest, np.nan)
+    return divide(total, count), np.where(count > 0, largest, np.nan)
 
 
 def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:

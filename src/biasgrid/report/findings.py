@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.controls import ASSOCIATIONS, count_significant
+from biasgrid.tables.controls import ASSOCIATIONS, significant_tests
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.measures import MEASURES, SIGNIFICANT
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
@@ -59,7 +59,7 @@ def findings(summary: pl.DataFrame, measures: pl.DataFrame) -> list[Finding]:
         withheld = withheld_cells(lines)
         controls = control_pairs(lines)
         known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
-        counts = count_significant(known)
+        counts = significant_tests(known)
         if RANDOM in controls["control"]:
             found_of_models.append(
                 Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -47,11 +47,11 @@ def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
     """
     known = ~np.isnan(without)
     units = known.sum(axis=-1)
-    means = ratio(np.where(known, without, 0).sum(axis=-1), units)
+    means = divide(np.where(known, without, 0).sum(axis=-1), units)
     deviations = np.where(known, without - means[..., None], 0)
     is_rounding = np.abs(deviations) <= ROUNDING * np.maximum(1, np.abs(means))[..., None]
     squares = (np.where(is_rounding, 0, deviations) ** 2).sum(axis=-1)
-    return np.where(units > 1, ratio(units - 1, units) * squares, np.nan), units
+    return np.where(units > 1, divide(units - 1, units) * squares, np.nan), units
 
 
 class OverFactor(NamedTuple):
@@ -103,13 +103,13 @@ def welch_source(sums: FloatArray) -> VarianceSource:
     """
     parts, free = np.full((2, 2, len(sums)), np.nan)
     for side in (0, 1):
-        means = ratio(sums[..., 2 * side], sums[..., 2 * side + 1])
+        means = divide(sums[..., 2 * side], sums[..., 2 * side + 1])
         count = (~np.isnan(means)).sum(axis=1)
         for number in np.flatnonzero(count > 1):
             known = means[number][~np.isnan(means[number])]
             parts[side, number], free[side, number] = known.var(ddof=1) / len(known), len(known) - 1
     variance = parts.sum(axis=0)
-    return VarianceSource(np.asarray(variance), ratio(variance**2, (parts**2 / free).sum(axis=0)))
+    return VarianceSource(np.asarray(variance), divide(variance**2, (parts**2 / free).sum(axis=0)))
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:

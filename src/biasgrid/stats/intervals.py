@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 
 LEAST_LOG = -700.0
 STEPS = 80
@@ -98,7 +98,7 @@ def wilson_interval(
     Returns:
         Both ends, and how many cases the rate is worth; shape (rates,), NaN for fewer than two clusters.
     """
-    worth = np.minimum(cases, ratio(rates * (1 - rates), variance))
+    worth = np.minimum(cases, divide(rates * (1 - rates), variance))
     worth = np.where(variance == 0, cases, worth)
     # Where all or none fail, cases tell no more than clusters do.
     worth = np.where((rates <= 0) | (rates >= 1), clusters, worth)

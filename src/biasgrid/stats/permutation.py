@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, IntArray, ratio
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.null import statistic
 
 MOST_PERMUTATIONS = 600_000
@@ -52,7 +52,7 @@ def permutation_test(
     if clusters < 2:
         return PermutationResult(float("nan"), 0, exact=False)
     # Shares of clusters: subjects of one list have other numbers of partners than those of the other.
-    shares = np.nan_to_num(ratio(counts, counts.sum(axis=-1, keepdims=True)))
+    shares = np.nan_to_num(divide(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
     # The same order in all clusters changes nothing in one list; in two it changes who is of which.
@@ -106,7 +106,7 @@ def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray
     sums = np.zeros((len(orders), *asked.shape[1:]))
     for cluster in range(len(asked)):
         sums += asked[cluster][orders[:, cluster]]
-    means = ratio(sums[..., 0], sums[..., 1])
+    means = divide(sums[..., 0], sums[..., 1])
     if firsts is not None:
         means = as_associations(means, firsts)
     return statistic(means, "mu")

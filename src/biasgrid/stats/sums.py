@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.references import load, stage
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.tables.files import empty_table
@@ -71,10 +71,10 @@ def mean(sums: FloatArray) -> FloatArray:
     Args:
         sums: shape (..., 2), what was added up, and of how much.
     """
-    return ratio(sums[..., 0], sums[..., 1])
+    return divide(sums[..., 0], sums[..., 1])
 
 
-def difference(sums: FloatArray) -> FloatArray:
+def difference_of_means(sums: FloatArray) -> FloatArray:
     """Returns one mean less another, shape (...).
 
     Args:
@@ -88,7 +88,7 @@ def total(sums: FloatArray) -> FloatArray:
     return sums[..., 0]
 
 
-MEAN, DIFFERENCE, TOTAL = Finish("mean", mean), Finish("difference", difference), Finish("total", total)
+MEAN, DIFFERENCE, TOTAL = Finish("mean", mean), Finish("difference", difference_of_means), Finish("total", total)
 RECOMPUTED = Finish("recomputed", total)
 """Of numbers that were computed again: the columns are what they are without a unit, and 1 where they have it."""
 FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}

@@ -36,7 +36,7 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def count_significant(measures: pl.DataFrame) -> pl.DataFrame:
+def significant_tests(measures: pl.DataFrame) -> pl.DataFrame:
     """Counts what is found of what was tested one by one.
 
     Args:
@@ -56,12 +56,12 @@ def count_significant(measures: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(measure=pl.lit("significant_tests"), options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
 
 
-def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+def control(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
     """Says of each dataset what its controls show.
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
-        found: from `count_significant`, of the same cells.
+        found: from `significant_tests`, of the same cells.
         controls: which cells are controls.
 
     Returns:
@@ -71,10 +71,10 @@ def control_rows(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) ->
     """
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
     lines = []
-    for model, control, about, name in controls.pairs(cells):
-        tests = found.filter(model=model, dataset=control)
+    for model, dataset, about, name in controls.pairs(cells):
+        tests = found.filter(model=model, dataset=dataset)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
-        flag = control_problem(rows.filter(model=model, dataset=control).to_dicts(), name, significant, tested)
+        flag = control_problem(rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested)
         value = float(significant) if tested else None
         lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
     names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)

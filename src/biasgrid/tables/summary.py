@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.controls import control_rows, count_significant, of_wholes
+from biasgrid.tables.controls import control, of_wholes, significant_tests
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
 
@@ -78,9 +78,9 @@ def summarise(
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
     wholes = of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
-    found = count_significant(measures)
+    found = significant_tests(measures)
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
-    whole = pl.concat([wholes, headlined, control_rows(wholes, found, controls)], how="diagonal_relaxed")
+    whole = pl.concat([wholes, headlined, control(wholes, found, controls)], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [

@@ -26,8 +26,8 @@ from biasgrid.base.sections import Hyperparameters
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     check_weights_fit,
+    loading_errors,
     read_tokenizer,
-    refusals,
     without_load_report,
 )
 from biasgrid.inference.checkpoints.files import file_names
@@ -127,7 +127,7 @@ def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
     Raises:
         ModelError: the checkpoint's config cannot be loaded.
     """
-    with refusals(str(checkpoint)):
+    with loading_errors(str(checkpoint)):
         config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=False)
     return names_of_classes(config, labels)
 
@@ -148,7 +148,7 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
         }
     if quantised := quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint)):
         raise ModelError(f"{checkpoint} {quantised.problem}; expected {quantised.expected}")
-    with refusals(str(checkpoint)), without_load_report():
+    with loading_errors(str(checkpoint)), without_load_report():
         model, info = HEADS[task].from_pretrained(
             checkpoint,
             dtype=torch.float32,

@@ -1,7 +1,6 @@
 """What a dataset asks for besides: harm, words near words of groups, lists, neutral prompts, precomputed responses."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ from small_rewriting import LISTS, numbers_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families import rewriting
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.family import Rewriting
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
 
@@ -157,12 +154,6 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
     assert "no answer of 'What is worth reading?' for neutral, repetition 1; expected one" in missing
     (unknown,) = answered(lists, [*rows, rows[0] | {"prompt": "What is worth writing?"}])
     assert "line 11: there is no prompt 'What is worth writing?'" in unknown
-
-
-def test_each_measure_is_a_function_of_its_name() -> None:
-    source = "\n".join(file.read_text() for file in Path(rewriting.__path__[0]).rglob("*.py"))
-    functions = re.findall(r"^def (\w+)\(", source, re.MULTILINE)
-    assert {name: functions.count(name) for name in Rewriting.own_measures} == dict.fromkeys(Rewriting.own_measures, 1)
 
 
 @pytest.mark.parametrize(

@@ -101,13 +101,13 @@ def observations_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
 def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
-        return undetected_answers(rows)
+        return undetected_rows(rows)
     metric = probe.head.metric[name]
     assert isinstance(metric, ObservationMetric)
     return answers_of_items(name, metric, rows_where(rows, metric.where))
 
 
-def undetected_answers(rows: pl.DataFrame) -> pl.DataFrame:
+def undetected_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers to items in some of whose answers nothing was found, those with most such answers first."""
     answers = rows.unique("instance", keep="first", maintain_order=True)
     answers = answers.with_columns(score=pl.col("undetected").cast(pl.Float64), found=reason_undetected())

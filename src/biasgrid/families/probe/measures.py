@@ -11,6 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.measures import cut_by_scorer, cut_short, empty, refused
 from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import CombinedMetric, ObservationMetric, OwnMetric
 from biasgrid.families.probe.files.probe import Probe
@@ -38,7 +39,7 @@ from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, r
 from biasgrid.families.validity import (
     LONGEST_ANSWER_SHOWN,
     equal_scores,
-    improbable_candidates,
+    improbable,
     same_text,
     score_checks,
     text_checks,
@@ -77,38 +78,19 @@ def undetected_answers() -> Share:
     return Share(pl.col("undetected").sum(), pl.len())
 
 
-def refused() -> Share:
-    """Answers in which the model declines and nothing was found / answers."""
-    return share_of_outcome("refused")
-
-
-def cut_short() -> Share:
-    """Answers that reached the maximum length before anything was found / answers."""
-    return share_of_outcome("length")
-
-
-def empty() -> Share:
-    """Answers without text / answers."""
-    return share_of_outcome("empty")
-
-
-def cut_by_scorer() -> Share:
-    """Answers of which the scorer read only the beginning / answers, where it read any."""
-    return Share(pl.col("truncated").sum(), pl.len())
-
-
 def share_of_outcome(outcome: str) -> Share:
-    """Returns the share of answers that ended in some way."""
-    return Share((pl.col("outcome") == outcome).sum(), pl.len())
+    """Returns the share of answers that ended in some way, or whose text a scorer did not read to its end."""
+    has_it = pl.col("truncated") if outcome == "truncated" else pl.col("outcome") == outcome
+    return Share(has_it.sum(), pl.len())
 
 
 SHARES = {
     "undetected_items": undetected_items(),
     "undetected_answers": undetected_answers(),
-    "refused": refused(),
-    "cut_short": cut_short(),
-    "empty": empty(),
-    "cut_by_scorer": cut_by_scorer(),
+    "refused": refused(share_of_outcome),
+    "cut_short": cut_short(share_of_outcome),
+    "empty": empty(share_of_outcome),
+    "cut_by_scorer": cut_by_scorer(share_of_outcome),
 }
 
 
@@ -292,7 +274,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         scored = np.array([each for each in lists if None not in each], dtype=np.float64)
         if scored.size:
             yield from equal_scores(scored)
-            yield improbable_candidates(scored)
+            yield improbable(scored)
     yield undetected(cell)
 
 

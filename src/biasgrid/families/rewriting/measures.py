@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.measures import cut_by_scorer, cut_short, empty, refused
 from biasgrid.families.rewriting.evidence import prompts_of_pairs
 from biasgrid.families.rewriting.files.groups import GroupWords
 from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
@@ -54,6 +56,10 @@ __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "obs
 FOLDED = "folded at 0"
 WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
 """Why numbers have no interval."""
+
+
+OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer"}
+"""How the observations of this family call outcomes."""
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -101,7 +107,7 @@ def measures_of_cell(
     for of_pairs in (similarity, similarity_corrected, similarity_null):
         yield from of_pairs(pairs)
     for of_answers in (refused, empty, cut_short, cut_by_scorer):
-        yield from of_answers(answers)
+        yield from of_answers(partial(outcome_shares, answers))
     yield from mean_score(scores)
     yield from score_distance(scores, groups.names)
     yield from scores_by_prompt(scores)
@@ -153,35 +159,12 @@ def mean_score(scores: pl.DataFrame) -> Iterator[Sums]:
         yield from means_over_prompts(scores, "mean_score", keys)
 
 
-def refused(answers: pl.DataFrame) -> Iterator[Sums]:
-    """Answers in which the model declines / answers (LangFair).
-
-    Args:
-        answers: observations of single answers.
-    """
-    return outcome_shares(answers, "refused")
-
-
-def empty(answers: pl.DataFrame) -> Iterator[Sums]:
-    """Answers without text / answers (biasgrid)."""
-    return outcome_shares(answers, "empty")
-
-
-def cut_short(answers: pl.DataFrame) -> Iterator[Sums]:
-    """Answers that reached the maximum length / answers (biasgrid)."""
-    return outcome_shares(answers, "cut_short")
-
-
-def cut_by_scorer(answers: pl.DataFrame) -> Iterator[Sums]:
-    """Answers of which a scorer or encoder read only the beginning / answers (biasgrid)."""
-    return outcome_shares(answers, "cut_by_scorer")
-
-
 def outcome_shares(answers: pl.DataFrame, outcome: str) -> Iterator[Sums]:
     """Yields how many of the answers end in some way, of the cell and by group."""
-    ended = answers.filter(score=outcome).with_columns(options=pl.lit(""))
+    name = OUTCOME_MEASURES.get(outcome, outcome)
+    ended = answers.filter(score=name).with_columns(options=pl.lit(""))
     for keys in ([], ["group"]):
-        yield from means_over_prompts(ended, outcome, keys, "effective Wilson")
+        yield from means_over_prompts(ended, name, keys, "effective Wilson")
 
 
 def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -332,11 +315,21 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
-    ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
-    silent = ended.group_by("instance").agg(pl.col("value").max())["value"]
-    yield Check("silent", float(silent.mean()), len(silent))  # type: ignore[arg-type]
+    yield silent(answers)
     yield from text_checks(cell.predictions)
     if answers["prompt"].n_unique() > 1:
         yield from same_text(cell.predictions)
+    yield few_prompts(answers)
+
+
+def silent(answers: pl.DataFrame) -> Check:
+    """Share of answers that are refusals or empty."""
+    ended = answers.filter(pl.col("score").is_in(["refused", "empty"]))
+    of_answers = ended.group_by("instance").agg(pl.col("value").max())["value"]
+    return Check("silent", float(of_answers.mean()), len(of_answers))  # type: ignore[arg-type]
+
+
+def few_prompts(answers: pl.DataFrame) -> Check:
+    """How many prompts there are."""
     prompts = answers["prompt"].n_unique()
-    yield Check("few_prompts", prompts, prompts)
+    return Check("few_prompts", prompts, prompts)

@@ -128,11 +128,11 @@ def permutation_nulls(known: pl.DataFrame, group: str, settings: StatisticsSetti
     widths, order = np.diff(values), np.argsort(prompt, kind="stable")
     labels, of_prompt = is_first[order], prompt[order]
 
-    def distance(firsts: BoolArray) -> FloatArray:
+    def wasserstein(firsts: BoolArray) -> FloatArray:
         weights = np.where(firsts, 1 / first, -1 / second)
         return np.asarray(np.abs(weights.cumsum(axis=1)[:, :-1]) @ widths)
 
-    random, observed = np.random.default_rng(settings.seed), float(distance(is_first[None])[0])
+    random, observed = np.random.default_rng(settings.seed), float(wasserstein(is_first[None])[0])
     total, at_least, left = 0.0, 0, settings.permutations
     while left:
         count = min(left, max(1, VALUES_AT_ONCE // len(values)))
@@ -140,7 +140,7 @@ def permutation_nulls(known: pl.DataFrame, group: str, settings: StatisticsSetti
         keys = np.argsort(of_prompt + random.random((count, len(values))), axis=1)
         firsts = np.empty((count, len(values)), dtype=np.bool_)
         np.put_along_axis(firsts, order[keys], np.broadcast_to(labels, firsts.shape), axis=1)
-        some = distance(firsts)
+        some = wasserstein(firsts)
         total, at_least, left = total + some.sum(), at_least + int((some >= observed - TOLERANCE).sum()), left - count
     return total / settings.permutations, (at_least + 1) / (settings.permutations + 1)
 

@@ -7,24 +7,25 @@ of APES, computed as it computes them, and the checks whether a cell was measure
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.measures import coverage, cut_short
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
-from biasgrid.families.validity import equal_scores, improbable_candidates, score_checks, template_count, unknown_tokens
+from biasgrid.families.statement.table_parts import TableParts
+from biasgrid.families.validity import equal_scores, improbable, score_checks, templates, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import FINISHES, difference, measure_groups, records_of
-from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, number_templates
+from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.terms import scores_of_terms, with_permutation_tests
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Along, Finish, Sums, sum_units, values_table
+from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_text
@@ -35,68 +36,7 @@ OUTPUT_TYPE: Sort = "classes"
 CASE_SEPARATOR = "\x1f"
 CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
 """Parts of what is about classes."""
-APES_NAMES = ("apes_positive", "apes_negated", "apes_overall")
-"""Errors in the first half of the statements, in the second, and in all."""
 AGREEMENT_IN_CASES = options_text(score="agreement", mode="counterfactual")
-
-
-@dataclass(frozen=True)
-class TableParts:
-    """The parts of a table.
-
-    Attributes:
-        keys: what each part is about, in the order in which they are met.
-        number: shape (rows,), the part of each row of the table.
-        template: shape (rows,), the place of each row's template.
-        templates: the numbers of the templates, as text.
-        repetitions: how often each statement was asked, which counts as one case.
-    """
-
-    keys: pl.DataFrame
-    number: IntArray
-    template: IntArray
-    templates: Sequence[str]
-    repetitions: int
-
-    @classmethod
-    def of(cls, table: pl.DataFrame, names: Sequence[str]) -> TableParts:
-        """Divides a table by some of its columns; without any it is one part."""
-        template, templates = number_templates(table["template"].to_numpy().astype(np.int64))
-        repetitions = table["repetition"].n_unique()
-        if not names:
-            zeros = np.zeros(len(table), dtype=np.int64)
-            return cls(pl.DataFrame({"options": [""]}), zeros, template, templates, repetitions)
-        keys = table.select(names).unique(maintain_order=True)
-        numbered = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
-        number = numbered["number"].to_numpy().astype(np.int64)
-        return cls(keys.cast({pl.Categorical: pl.String}), number, template, templates, repetitions)
-
-    def sums(self, values: FloatArray, concerned: BoolArray | None = None) -> tuple[FloatArray, IntArray]:
-        """Returns sums and counts by part and template, and how many values each part lacks.
-
-        Args:
-            values: shape (rows,), NaN where there is none.
-            concerned: shape (rows,), which rows are looked at; None for all.
-        """
-        looked_at = np.ones(len(values), dtype=np.bool_) if concerned is None else concerned
-        along = sum_units(
-            np.where(looked_at, values, np.nan), self.template, len(self.templates), self.number, len(self.keys)
-        )
-        missing = np.bincount(self.number[looked_at & np.isnan(values)], minlength=len(self.keys))
-        return along.sums, missing
-
-    def numbers(self, sums: FloatArray, missing: IntArray, finish: Finish = MEAN) -> Sums:
-        """Returns the numbers of sums; parts that they are not about have none."""
-        n = sums[..., 1::2].sum(axis=(1, 2)).astype(np.int64)
-        keys = self.keys.with_columns(
-            n=pl.Series(n), left_out=pl.Series(missing), cases=pl.Series(n / max(self.repetitions, 1))
-        )
-        there = n + missing > 0 if "bias_type" in keys.columns else np.ones(len(n), dtype=np.bool_)
-        return Sums(keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish)
-
-    def means(self, values: FloatArray, concerned: BoolArray | None = None) -> Sums:
-        """Returns means of values; see `sums`."""
-        return self.numbers(*self.sums(values, concerned))
 
 
 def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -169,38 +109,64 @@ def class_records(answered: pl.DataFrame) -> Records:
 
 
 def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
-    """Returns the shares of statements whose answer is not the label, rounded up to three decimals.
+    """Returns what APES publishes.
 
     Args:
         wrong: shape (statements,), whether the answer is wrong, or there is none; positive statements are the first
             half of all.
     """
-    half = len(wrong) // 2
-    parts = [wrong[:half], wrong[half:], wrong]
-    # In whole thousandths, the last of them rounded up; None of nothing.
-    shares = [-(-1000 * int(part.sum()) // len(part)) / 1000 if len(part) else None for part in parts]
-    rows = [(name, share, len(part)) for name, share, part in zip(APES_NAMES, shares, parts, strict=True)]
+    measures = (apes_positive, apes_negated, apes_overall)
+    rows = [(each.__name__, *each(wrong)) for each in measures]
     schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
         options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
     )
 
 
+def apes_positive(wrong: pl.Series) -> tuple[float | None, int]:
+    """Share of the first half of the statements, the positive ones, whose answer is not the label (APES)."""
+    return rounded_up(wrong[: len(wrong) // 2])
+
+
+def apes_negated(wrong: pl.Series) -> tuple[float | None, int]:
+    """Share of the second half of the statements, the negations, whose answer is not the label (APES)."""
+    return rounded_up(wrong[len(wrong) // 2 :])
+
+
+def apes_overall(wrong: pl.Series) -> tuple[float | None, int]:
+    """Share of all statements whose answer is not the label (APES)."""
+    return rounded_up(wrong)
+
+
+def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
+    """Returns a share in whole thousandths, the last of them rounded up, None of nothing; and of how many it is."""
+    return -(-1000 * int(wrong.sum()) // len(wrong)) / 1000 if len(wrong) else None, len(wrong)
+
+
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.FLAGS`."""
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     yield from unknown_tokens(cell.predictions)
     yield from score_checks(cell.instances, cell.predictions)
     scored = cell.observations.select("yes", "no").drop_nulls().to_numpy()
     yield from equal_scores(scored)
     if len(scored):
-        yield improbable_candidates(scored)
-    count = len(cell.observations)
-    yield Check("unanswered", cell.observations["says_yes"].null_count() / count, count)
+        yield improbable(scored)
+    yield unanswered(cell.observations["says_yes"])
     answers = cell.observations["says_yes"].drop_nulls()
     if len(answers):
-        most = max(int(answers.sum()), len(answers) - int(answers.sum()))
-        yield Check("one_answer", most / len(answers), len(answers))
-    yield template_count(cell.observations)
+        yield one_answer(answers)
+    yield templates(cell.observations)
+
+
+def unanswered(answers: pl.Series) -> Check:
+    """Share of statements without an answer."""
+    return Check("unanswered", answers.null_count() / len(answers), len(answers))
+
+
+def one_answer(answers: pl.Series) -> Check:
+    """Share of the commoner one of Yes and No."""
+    most = max(int(answers.sum()), len(answers) - int(answers.sum()))
+    return Check("one_answer", most / len(answers), len(answers))
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -250,6 +216,12 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     parts = TableParts.of(table, keys)
     for of_statements in STATEMENT_MEASURES:
         yield of_statements(table, parts).named(of_statements.__name__)
+
+    def share_of(outcome: str) -> Sums:
+        return parts.means(has_outcome(table, outcome))
+
+    yield coverage(share_of).named("coverage")
+    yield cut_short(share_of).named("cut_short")
     if "template" not in keys:
         yield error_macro(table, parts).named("error_macro")
     pairs = pairs_with_negations(table)
@@ -332,19 +304,9 @@ def certainty(table: pl.DataFrame) -> FloatArray:
     return np.maximum(share, 1 - share)
 
 
-def coverage(table: pl.DataFrame, parts: TableParts) -> Sums:
-    """Share of statements that were answered."""
-    return parts.means(has_outcome(table, "answered"))
-
-
 def refusals(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Share of statements that were refused."""
     return parts.means(has_outcome(table, "refused"))
-
-
-def cut_short(table: pl.DataFrame, parts: TableParts) -> Sums:
-    """Share of answers that were cut off before they said Yes or No."""
-    return parts.means(has_outcome(table, "length"))
 
 
 def has_outcome(table: pl.DataFrame, outcome: str) -> FloatArray:
@@ -371,7 +333,7 @@ def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
     error, error_positive, error_negated, yes_rate, p_yes, p_no, share_of_yes, certainty_right, certainty_wrong,
-    coverage, refusals, cut_short, bias,
+    refusals, bias,
 )  # fmt: skip
 
 

@@ -6,19 +6,22 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.measures import coverage
 from biasgrid.families.underspecified.associations.components import sums_of_pairs
 from biasgrid.families.underspecified.associations.intensity import derive, eta_of_cell, left_out_of_derived, mu
+from biasgrid.families.underspecified.associations.parts import sums_of_parts
 from biasgrid.families.underspecified.associations.records import records_of_subjects
-from biasgrid.families.underspecified.associations.swap_groups import SumsOfSubjects, SwapGroups
+from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.observe import (
     COMPARED_COLUMNS,
@@ -32,13 +35,13 @@ from biasgrid.families.underspecified.observe import (
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,
-    improbable_candidates,
+    improbable,
     score_checks,
-    template_count,
+    templates,
     unknown_tokens,
 )
 from biasgrid.groups.measures import FINISHES, measure_groups
-from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
+from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
@@ -55,14 +58,6 @@ WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
-ASSOCIATION_KEYS = [
-    ["subject", "attribute"],
-    ["subject"],
-    ["subject_group", "attribute"],
-    ["subject_group"],
-    ["subject", "attribute_group"],
-    ["subject_group", "attribute_group"],
-]
 COMPARED_PARTS = (["subject"], ["subject", "attribute"])
 """The kinds of parts that models are compared by."""
 
@@ -96,7 +91,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         yield from with_left_out(list(measures_of_swap_groups(known)), observations, known)
         yield from sums_of_pairs(SwapGroups.of(known), known)
     if options.get("task") in WITHOUT_ANSWERS:
-        yield coverage(observations, known)
+        yield coverage(partial(share_of_swap_groups, observations, known))
     if "stereotypes" in options:
         yield stereotype_agreement(observations, options["stereotypes"])
     if options["measures"] != [] and not known.is_empty():
@@ -120,8 +115,8 @@ def measures_of_swap_groups(known: pl.DataFrame) -> Iterator[Sums | pl.DataFrame
     n = len(groups.subjects)
     yield whole_cell("mu", mu(associations[0]), n)
     yield whole_cell("eta", eta_of_cell(consistency[0]), n)
-    for name in MEANS_OF_CELL:
-        yield mean_of_swap_groups(groups, known[name].to_numpy().astype(np.float64)).named(name)
+    for of_cell in (delta, epsilon, answer_probability, winner_changes):
+        yield of_cell(groups, known).named(of_cell.__name__)
 
 
 def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
@@ -169,109 +164,24 @@ def share_gamma(groups: SwapGroups, scores: FloatArray) -> Iterator[Sums]:
             yield replace(sums, compared=False, is_input=True).named(name)
 
 
-class PartKind(NamedTuple):
-    """Parts that are about the same keys.
-
-    Attributes:
-        keys: the keys.
-        rows: shape (rows, subjects), which subjects each row takes together.
-        columns: shape (columns, attributes), which attributes each column takes together.
-        row_names: the names of the rows.
-        column_names: those of the columns, none where all attributes are taken together.
-    """
-
-    keys: Sequence[str]
-    rows: FloatArray
-    columns: FloatArray
-    row_names: pl.Series
-    column_names: pl.Series | None
-
-    @property
-    def is_of_subject_groups(self) -> bool:
-        """Whether rows are groups of subjects."""
-        return "subject_group" in self.keys
-
-    def along(self, sums: SumsOfSubjects) -> dict[str, FloatArray]:
-        """Returns by factor sums of shape (rows x columns, units)."""
-        of_groups = self.is_of_subject_groups
-        by_template = sums.across_by_template if of_groups else sums.by_template
-        by_partner = sums.across_by_partner if of_groups else sums.by_partner
-        of_rows = np.tensordot(self.rows, by_template, axes=1)
-        found = {TEMPLATES: flatten_parts(np.einsum("qa,raf->rqf", self.columns, of_rows, optimize=True))}
-        of_subjects = by_partner.sum(axis=1)
-        if of_groups:
-            found["subjects"] = flatten_parts(self.rows[:, None, :] * (of_subjects @ self.columns.T).T[None])
-        of_columns = np.tensordot(by_partner, self.columns.T, axes=1)
-        found["others"] = flatten_parts(np.swapaxes(np.tensordot(self.rows, of_columns, axes=1), 1, 2))
-        if "attribute" not in self.keys:
-            found["attributes"] = flatten_parts((self.rows @ of_subjects)[:, None, :] * self.columns[None])
-        return found
-
-    def names(self) -> pl.DataFrame:
-        """Returns the keys of all parts, row by row."""
-        columns = 1 if self.column_names is None else len(self.column_names)
-        found = {self.keys[0]: self.row_names.gather(np.repeat(np.arange(len(self.row_names)), columns))}
-        if self.column_names is not None:
-            found[self.keys[1]] = self.column_names.gather(np.tile(np.arange(columns), len(self.row_names)))
-        return pl.DataFrame(found)
+def delta(groups: SwapGroups, known: pl.DataFrame) -> Sums:
+    """Positional dependence: mean of |S(x; one order) - S(x; the other)| (Li et al., section 3.2)."""
+    return mean_of_swap_groups(groups, known["delta"].to_numpy())
 
 
-def flatten_parts(sums: FloatArray) -> FloatArray:
-    """Returns rows and columns as one axis."""
-    return np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
+def epsilon(groups: SwapGroups, known: pl.DataFrame) -> Sums:
+    """Attribute independence: mean of |S(x; question) - S(y; negation)| (Li et al., section 3.2)."""
+    return mean_of_swap_groups(groups, known["epsilon"].to_numpy())
 
 
-def part_kinds(groups: SwapGroups) -> Iterator[PartKind]:
-    """Yields the kinds of parts that a cell has."""
-    subjects = {
-        "subject": (np.eye(len(groups.subjects)), groups.subjects),
-        "subject_group": (
-            membership(groups.subject_groups[1], len(groups.subject_groups[0])),
-            groups.subject_groups[0],
-        ),
-    }
-    sorts, sort_of = groups.attribute_groups
-    attributes = {
-        None: (np.ones((1, len(groups.attributes))), None),
-        "attribute": (np.eye(len(groups.attributes)), groups.attributes),
-        "attribute_group": (membership(sort_of, len(sorts)), sorts),
-    }
-    for keys in ASSOCIATION_KEYS:
-        rows, row_names = subjects[keys[0]]
-        columns, column_names = attributes[keys[1] if len(keys) > 1 else None]
-        if len(rows) and len(columns):
-            yield PartKind(keys, rows, columns, row_names, column_names)
+def answer_probability(groups: SwapGroups, known: pl.DataFrame) -> Sums:
+    """Mean score of a subject over all instances."""
+    return mean_of_swap_groups(groups, known["answer_probability"].to_numpy())
 
 
-def membership(places: IntArray, count: int) -> FloatArray:
-    """Returns which things belong to which of some groups, shape (groups, things)."""
-    return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
-
-
-def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects) -> Iterator[Sums]:
-    """Yields the means of the parts of a cell that have swap groups, kind by kind.
-
-    Two subjects of one group say nothing about it, so groups of subjects leave out their swap groups.
-    """
-    units = {
-        TEMPLATES: groups.templates,
-        "subjects": groups.subjects.to_list(),
-        "others": groups.subjects.to_list(),
-        "attributes": groups.attributes.to_list(),
-    }
-    for kind in part_kinds(groups):
-        own, counts = kind.along(sums), kind.along(groups.counts)
-        n = counts[TEMPLATES].sum(axis=1)
-        there = n > 0
-        along = {
-            factor: Along(units[factor], np.stack([own[factor][there], counts[factor][there]], axis=-1))
-            for factor in own
-        }
-        keys = kind.names().with_columns(n=pl.Series(n.astype(np.int64)), left_out=pl.lit(0, pl.Int64))
-        yield Sums(
-            keys.filter(pl.Series(there)), along, MEAN, "moderated t",
-            compared=False, claims_all=kind.is_of_subject_groups,
-        )  # fmt: skip
+def winner_changes(groups: SwapGroups, known: pl.DataFrame) -> Sums:
+    """Share of swap groups in which the more probable subject changes with the order."""
+    return mean_of_swap_groups(groups, known["winner_changes"].to_numpy().astype(np.float64))
 
 
 def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
@@ -355,8 +265,8 @@ def nothing_measured(asked: int) -> pl.DataFrame:
     )
 
 
-def coverage(observations: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Share of swap groups in which all four instances were answered."""
+def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Returns the share of swap groups in which all four instances were answered."""
     row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
     return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
 
@@ -376,12 +286,12 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable_candidates(scores)
+        yield improbable(scores)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield errors_over_mu(cell.measures)
-    yield subject_balance(cell.measures)
-    yield template_count(observations)
+    yield balance(cell.measures)
+    yield templates(observations)
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
@@ -427,7 +337,7 @@ def errors_over_mu(measures: pl.DataFrame) -> Check:
     return Check("errors_over_mu", max(value["delta"], value["epsilon"]) - value["mu"], count)
 
 
-def subject_balance(measures: pl.DataFrame) -> Check:
+def balance(measures: pl.DataFrame) -> Check:
     """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
     of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
     asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)

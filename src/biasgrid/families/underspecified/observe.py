@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, ratio
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
 
@@ -193,7 +193,7 @@ def preference_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         Two arrays of shape (groups,), NaN where a mass is less than `LEAST_MASS`.
     """
     mass = scores.sum(axis=-1)
-    shares = ratio(scores, np.where(mass < LEAST_MASS, np.nan, mass)[..., None])
+    shares = divide(scores, np.where(mass < LEAST_MASS, np.nan, mass)[..., None])
     bias = (shares[:, :, 0] - shares[:, :, 1]).mean(axis=1)
     preference = shares.mean(axis=2)
     of_mass = (mass[:, :, 0] - mass[:, :, 1]) * (preference[..., 0] - preference[..., 1]) / 2

@@ -105,7 +105,7 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
     """
     from transformers import AutoTokenizer
 
-    with refusals(name):
+    with loading_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
         if not tokenizer.chat_template:
             tokenizer.chat_template = chat_template_of(name, Path(folder))
@@ -171,7 +171,7 @@ def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, devic
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
     # Of what a checkpoint suggests nothing else is taken, nor looked at: its ways to draw are not the config's.
     ends = transformers.GenerationConfig(eos_token_id=end_tokens_of_checkpoint(name, folder) or None)
-    with refusals(name), without_load_report():
+    with loading_errors(name), without_load_report():
         model, info = getattr(transformers, loader).from_pretrained(
             folder,
             **switches(record),
@@ -270,7 +270,7 @@ def without_load_report() -> Iterator[None]:
 
 
 @contextmanager
-def refusals(name: str) -> Iterator[None]:
+def loading_errors(name: str) -> Iterator[None]:
     """Words what transformers says of a checkpoint's files that it cannot load."""
     try:
         yield

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, ratio
+from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.estimate import jackknife
@@ -43,7 +43,7 @@ def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
     apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
     products = np.nansum(apart[0] * apart[1], axis=1)
     norm = np.sqrt(np.nansum(apart[0] ** 2, axis=1) * np.nansum(apart[1] ** 2, axis=1))
-    return ratio(products, norm)
+    return divide(products, norm)
 
 
 def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:

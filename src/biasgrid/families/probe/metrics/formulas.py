@@ -59,7 +59,7 @@ def count(metric: CountOfLabel) -> Finish:
     return TOTAL
 
 
-def difference(name: str, metric: GroupComparison, groups: int) -> Finish:
+def largest_difference(name: str, metric: GroupComparison, groups: int) -> Finish:
     """Largest mean of a group - smallest mean; of two named groups the mean of the first - that of the second."""
     if is_signed(metric):
         return DIFFERENCE
@@ -69,7 +69,7 @@ def difference(name: str, metric: GroupComparison, groups: int) -> Finish:
     return Finish(name, spread_of_means, pairs)
 
 
-def ratio(name: str, metric: GroupComparison) -> Finish:
+def smallest_ratio(name: str, metric: GroupComparison) -> Finish:
     """Smallest mean of a group / largest mean; of two named groups the mean of the first / that of the second."""
     return Finish(name, partial(ratio_of_means, signed=is_signed(metric)))
 
@@ -170,9 +170,9 @@ def finish_of_whole(name: str, metric: ObservationMetric, values: int) -> Finish
     """
     match metric:
         case GroupComparison(kind="ratio"):
-            return ratio(name, metric)
+            return smallest_ratio(name, metric)
         case GroupComparison():
-            return difference(name, metric, values)
+            return largest_difference(name, metric, values)
         case CategoryScores():
             return categories(name, metric)
         case Disparity():

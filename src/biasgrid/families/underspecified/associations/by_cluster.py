@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, ratio
-from biasgrid.stats.null import Statistic, corrected_statistic, strength_of
+from biasgrid.base.arrays import FloatArray, divide
+from biasgrid.stats.null import Statistic, corrected_statistic
 from biasgrid.stats.sums import TEMPLATES, Sums
 
 
@@ -27,12 +27,12 @@ class ByCluster:
     @property
     def values(self) -> FloatArray:
         """The associations in each cluster, NaN where nothing was asked."""
-        return ratio(self.sums, self.counts)
+        return divide(self.sums, self.counts)
 
     @property
     def means(self) -> FloatArray:
         """The associations, shape (subjects, attributes)."""
-        return ratio(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
+        return divide(self.sums.sum(axis=-1), self.counts.sum(axis=-1))
 
     @property
     def clusters(self) -> int:
@@ -66,7 +66,3 @@ class ByCluster:
     def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds."""
         return corrected_statistic(self.means, self.values, name)
-
-    def strength(self) -> float:
-        """Returns the size of associations without noise."""
-        return strength_of(self.sums, self.counts)

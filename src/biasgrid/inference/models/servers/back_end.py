@@ -17,7 +17,7 @@ from biasgrid.inference.checkpoints.checkpoint import (
     folder_of,
     load_recorded_tokenizer,
     name_of,
-    refusals,
+    loading_errors,
     switches,
 )
 from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
@@ -130,7 +130,7 @@ def longest_of(record: Mapping[str, Any]) -> int | None:
         return None
     from transformers import AutoConfig
 
-    with refusals(name_of(record)):
+    with loading_errors(name_of(record)):
         config = AutoConfig.from_pretrained(folder_of(record), **switches(record))
     tokenizer: PreTrainedTokenizerFast = load_recorded_tokenizer(record)
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
