@@ -22,7 +22,6 @@ from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.files import read_table, read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.schema import answer_schema
-from biasgrid.tables.statistics import STATISTICS
 
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
@@ -130,9 +129,7 @@ def test_mu_rises_with_the_synthetic_strength(results: Path):
 
 
 def test_what_is_synthetic_is_discovered_and_nothing_else(results: Path):
-    rows = read_tables(results.glob("statistics/*/*.parquet"), STATISTICS).filter(
-        pl.col("dataset").is_in(OF_QUESTIONS), generalises_to="templates"
-    )
+    rows = read_tables(results.glob("measures/*/*.parquet"), MEASURES).filter(pl.col("dataset").is_in(OF_QUESTIONS))
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
     tests = tests.with_columns(strength=pl.col("model").str.extract(r"(\w+)-"), found=pl.col("q") <= 0.05)
     shares = dict(tests.group_by("strength").agg(pl.col("found").mean()).iter_rows())
@@ -144,7 +141,7 @@ def test_what_is_synthetic_is_discovered_and_nothing_else(results: Path):
 
 
 def test_of_a_placebo_nothing_is_significant(results: Path):
-    rows = read_tables(results.glob("statistics/placebo/*.parquet"), STATISTICS).filter(generalises_to="templates")
+    rows = read_tables(results.glob("measures/placebo/*.parquet"), MEASURES)
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
     assert len(tests) == (3 + 3 + 2) * 8
     assert tests["q"].min() > 0.05
@@ -152,7 +149,7 @@ def test_of_a_placebo_nothing_is_significant(results: Path):
 
 @pytest.mark.parametrize("dataset", OF_QUESTIONS)
 def test_every_number_of_questions_has_an_interval(results: Path, dataset: str):
-    rows = read_tables(results.glob(f"statistics/{dataset}/*.parquet"), STATISTICS).filter(generalises_to="templates")
+    rows = read_tables(results.glob(f"measures/{dataset}/*.parquet"), MEASURES)
     headline = rows.filter(pl.col("measure").is_in(["mu_corrected", "strength"]))
     assert headline["clusters"].to_list() == [4] * 2 * (3 + 3 + 2)
     assert headline.select("low", "high").null_count().row(0) == (0, 0)

@@ -159,7 +159,7 @@ def test_another_threshold_runs_no_inference(finished: Project, tmp_path: Path) 
     config["datasets"]["sentiment"]["failure_threshold"] = 0.33
     project.write_config(config)
     assert project.planned() == {
-        "measure_and_keep": 1,
+        "measure": 1,
         "statistics": 1,
         "compare": 1,
         # The figures of the dataset, and those of the grid, which show its measures too.

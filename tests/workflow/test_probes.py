@@ -71,7 +71,7 @@ def plainly_scored(folder: Path, text: str) -> float:
 
 def test_a_classifier_scores_what_a_model_wrote(asked: Project) -> None:
     results = asked.folder / "results/chess"
-    observed = pl.read_parquet(results / "observations/tone/writer.parquet")
+    observed = biasgrid.open(results).observations("tone", "writer")
     answers = pl.read_parquet(results / "predictions/tone/writer/1-of-1.parquet")
     texts = pl.read_parquet(results / "scorers/instances/tone/writer.parquet")["text"].cast(pl.String)
     written = answers.filter(pl.col("response").str.strip_chars() != "")
@@ -95,7 +95,7 @@ def test_another_scorer_asks_no_writer_again(asked: Project, tmp_path: Path) -> 
     config["models"]["nice"]["scorer"]["join"] = "max"
     project.write_config(config)
     drawn = {"compare", "plot", "summary", "report", "manifest"}
-    assert project.planned().keys() == {"predict_scorer", "measure_and_keep", "statistics", *drawn}
+    assert project.planned().keys() == {"predict_scorer", "measure", "statistics", *drawn}
 
 
 def told(project: Project, *arguments: str) -> str:
@@ -125,9 +125,9 @@ def test_the_example_has_values_and_marks(asked: Project) -> None:
     assert "stereotype_rate mark" in (asked.folder / "results/chess/summary.csv").read_text()
 
 
-def test_observations_are_a_table(asked: Project) -> None:
+def test_observations_are_read_anew(asked: Project) -> None:
     results = asked.folder / "results/chess"
-    observed = pl.read_parquet(results / "observations/scored/writer.parquet")
+    observed = biasgrid.open(results).observations("scored", "writer")
     assert observed["evaluator"].cast(pl.String).unique().to_list() == ["probabilities"]
     assert observed.group_by("instance").agg(pl.col("value").sum())["value"].to_list() == [pytest.approx(1)] * 4
     measures = biasgrid.open(results).measures("scored", "writer")
@@ -163,7 +163,7 @@ def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> N
     file = project.folder / CHESS
     file.write_text(file.read_text().replace("share-of-expected", "accuracy"))
     drawn = {"plot", "summary", "report", "manifest"}
-    assert project.planned().keys() == {"measure_and_keep", "statistics", "compare", *drawn}
+    assert project.planned().keys() == {"measure", "statistics", "compare", *drawn}
     file.write_text(file.read_text().replace("0.75, 1]", "0.8, 1]").replace("accuracy", "share-of-expected"))
     assert project.planned().keys() == {"compare", *drawn}
 
@@ -182,7 +182,7 @@ def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> 
     assert synthetic.select("measure", "value").rows() == [("stereotype_rate", pytest.approx((0.5 + 0.9) / 2))]
     (corpus,) = (folder / "strong").glob("[!.]*")
     assert corpus.read_text().count("\t") == 4 * 10
-    assert {"train", "predict", "measure_and_keep"} <= project.planned().keys()
+    assert {"train", "predict", "measure"} <= project.planned().keys()
 
 
 def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:

@@ -24,7 +24,7 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
         ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
-        "statistics", "variances", "template_clusters", "by_template", "without_clusters", "comparisons", "ranks",
+        "sums", "intervals", "design", "comparisons", "ranks",
         "agreement",
     }  # fmt: skip
     for table in tables:
@@ -95,7 +95,7 @@ def test_predictions_that_were_scored_otherwise_than_the_config_says_are_no_cell
     ("table", "other"),
     [
         (f"predictions/{CELL}/1-of-1.parquet", "predictions/gender/answering/1-of-2.parquet"),
-        (f"variances/{CELL}.parquet", "variances/gender/answering.parquet"),
+        (f"design/{CELL}.parquet", "design/gender/answering.parquet"),
         ("models/answering.json", "models/masked.json"),
         ("tokenizers/tiny.json", "models/answering.json"),
     ],

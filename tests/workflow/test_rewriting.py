@@ -17,6 +17,7 @@ from tiny_checkpoints import save_checkpoint
 from transformers import AutoModel, AutoTokenizer
 from typer.testing import CliRunner
 
+import biasgrid
 from biasgrid.cli.app import app
 
 PAGE = read_document("docs/rewriting.md")
@@ -49,8 +50,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def rows(project: Project, dataset: str, measure: str, score: str = "rouge-l") -> pl.DataFrame:
-    table = pl.read_parquet(project.folder / f"results/letters/statistics/{dataset}/chance.parquet")
-    return table.filter(measure=measure, options=f"score={score}", generalises_to="templates")
+    table = pl.read_parquet(project.folder / f"results/letters/measures/{dataset}/chance.parquet")
+    return table.filter(measure=measure, options=f"score={score}")
 
 
 def test_the_page_tells_the_numbers(asked: Project) -> None:
@@ -72,7 +73,7 @@ def test_models_read_each_answer_once(asked: Project) -> None:
     texts = answers["response"].unique().to_list()
     vectors = pl.read_parquet(results / "scorers/predictions/read/chance/encoder.parquet")
     assert len(vectors) == len(texts)
-    observed = pl.read_parquet(results / "observations/read/chance.parquet").cast({pl.Categorical: pl.String})
+    observed = biasgrid.open(results).observations("read", "chance").cast({pl.Categorical: pl.String})
     cosine = observed.filter(score="cosine").drop_nulls("value").row(0, named=True)
     said = dict(answers.select("instance", "response").iter_rows())
     pair = [said[cosine[name]] for name in ("instance", "other_instance")]

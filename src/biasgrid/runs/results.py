@@ -13,6 +13,8 @@ from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.files import read_made
 from biasgrid.base.references import load, stage
 from biasgrid.config import load_config
+from biasgrid.families.cell import observe_cell
+from biasgrid.families.scorers import read_scorers
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, RANKS
 from biasgrid.tables.completeness import read_whole_cell
@@ -60,6 +62,20 @@ class Results:
     def design(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns where the variance of some cells is, and what hangs on each cluster: columns of `DESIGN`."""
         return self._cells("design", dataset, model, DESIGN)
+
+    def observations(self, dataset: str, model: str) -> pl.DataFrame:
+        """Returns what the measures of a cell are made of, such as what an evaluator saw in each answer.
+
+        It is read anew from the cell's predictions, and has the family's own columns.
+        """
+        facts = read_provenance(self._there(f"sums/{dataset}/{model}.parquet"))["cell"]
+        predictions = [self.folder / path for path in facts["predictions"]]
+        files = {name: (kind, str(self.folder / path)) for name, (kind, path) in facts["scorers"].items()}
+        scorers = read_scorers(files, self.folder / facts["texts"], predictions) if facts["texts"] else {}
+        return observe_cell(
+            facts["family"], self.folder / facts["instances"], predictions, facts["answer"], facts["options"],
+            f"{model} on {dataset}", scorers,
+        )  # fmt: skip
 
     def evidence(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns the sentences behind measures of some cells: columns of `EVIDENCE`."""

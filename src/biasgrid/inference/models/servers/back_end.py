@@ -16,8 +16,8 @@ from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     folder_of,
     load_recorded_tokenizer,
-    name_of,
     loading_errors,
+    name_of,
     switches,
 )
 from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
