@@ -300,7 +300,9 @@ def with_permutation_tests(
     )
     null_means = permuted.select(*names, of_terms="null_mean")
     joined = estimates.join(null_means, on=names, how="left", maintain_order="left")
-    known = joined.with_columns(null_mean=pl.when(of_wholes).then("of_terms").otherwise("null_mean")).drop("of_terms")
+    known = joined.with_columns(
+        null_mean=pl.when(of_wholes).then(pl.coalesce("of_terms", "null_mean")).otherwise("null_mean")
+    ).drop("of_terms")
     # What is measured by this test alone is a claim about terms; the others are the numbers that are measured.
     measured = estimates.filter(of_wholes).select(*names, known_n="n", known_value="value").unique(names)
     of_numbers = permuted.join(measured, on=names, how="left", maintain_order="left").with_columns(
