@@ -158,10 +158,12 @@ def share_gamma(groups: SwapGroups, scores: FloatArray) -> Iterator[Sums]:
     """
     share, mass = preference_shares(scores)
     known = ~np.isnan(share)
-    chosen = groups.only(known)
-    for name, values in (("share_gamma", share[known]), ("mass_part", mass[known])):
-        for sums in sums_of_parts(chosen, chosen.sums(values, -values)):
-            yield replace(sums, compared=False, is_input=True).named(name)
+    chosen = groups if known.all() else groups.only(known)
+    for sums in sums_of_parts(chosen, chosen.sums(share[known], -share[known])):
+        yield replace(sums, compared=False, is_input=True).named("share_gamma")
+    of_pairs = next(sums_of_parts(chosen, chosen.sums(mass[known], -mass[known])))
+    by_template = {TEMPLATES: of_pairs.along[TEMPLATES]}
+    yield replace(of_pairs, along=by_template, compared=False, is_input=True).named("mass_part")
 
 
 def delta(groups: SwapGroups, known: pl.DataFrame) -> Sums:
