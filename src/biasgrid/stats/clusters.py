@@ -77,7 +77,7 @@ def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     # Two that are most like each other are one warning.
     pairs = {tuple(sorted((row["cluster"], row["like"]))): row["value"] for row in alike.to_dicts()}
     return [
-        f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all frames "
+        f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all clusters "
         f"correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of the dataset)"
         for (one, other), likeness in pairs.items()
     ]

@@ -74,7 +74,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: the facts of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and other tables.
     """
     heading, names = f"Strongest associations: {context.title}", context.names(measures)
     count = max(FEWEST_ASSOCIATIONS, min(MOST_ASSOCIATIONS, MOST_ASSOCIATION_ROWS // len(names)))

@@ -52,7 +52,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: the facts of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and other tables.
     """
     heading, marks = f"What hangs on single clusters: {context.title}", cluster_rows(context, measures)
     if marks.is_empty():

@@ -23,7 +23,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: the facts of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and other tables.
     """
     rows = signed_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
     subject_groups = values_in_order(rows, "subject_group")

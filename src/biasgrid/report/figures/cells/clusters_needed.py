@@ -81,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells.
-        context: the facts of datasets and models, and the tables of statistics.
+        context: the facts of datasets and models, and other tables.
     """
     heading = "How many clusters show how small an association"
     cells = measures.select("model", "dataset").unique()

@@ -56,7 +56,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells that are measurable.
-        context: the facts of datasets and models, which cells are controls, and the tables of statistics.
+        context: the facts of datasets and models, which cells are controls, and other tables.
     """
     heading = "Datasets and their controls"
     bars = histogram(measures, context)

@@ -48,7 +48,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of all cells that are measurable.
-        context: the facts of datasets and models, and the tables of statistics.
+        context: the facts of datasets and models, and other tables.
     """
     heading = "Where differences come from"
     cells = measures.select("model", "dataset").unique()

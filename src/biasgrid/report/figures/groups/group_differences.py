@@ -23,7 +23,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
 
     Args:
         measures: the measures of a dataset's cells.
-        context: the facts of dataset and models, and the tables of statistics.
+        context: the facts of dataset and models, and other tables.
     """
     rows = signed_rows(measures, context, "difference", ["bias_type", "group", "other"], reported_factor="templates")
     rows = rows.drop_nulls("value")
