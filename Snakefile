@@ -37,6 +37,7 @@ rule all:
     default_target: True
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
+        inputs.of_cells(layout.sums),
         inputs.of_cells(layout.measures),
         inputs.of_datasets(layout.comparisons),
         layout.summary("csv"),

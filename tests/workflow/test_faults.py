@@ -21,6 +21,7 @@ TARGET = "results/summary.csv"
 FULL = "cannot be written, the disk is full; make room and run again"
 INSTANCES = "instances/gender/qa.parquet"
 PREDICTIONS = "predictions/religion/answering/1-of-1.parquet"
+SUMS = "sums/religion/masked.parquet"
 MEASURES = "measures/religion/masked.parquet"
 
 
@@ -86,13 +87,13 @@ def strip_provenance(path: Path) -> None:
 
 DAMAGES = [
     (truncate, r"not a readable .* table"),
-    (replace, r"(not made from what .* holds now|made by another model than that of)"),
+    (replace, r"(not made from what .* holds now|made by another model than that of|does not fit the schema of)"),
     (strip_provenance, r"has no provenance; expected a table that biasgrid wrote"),
 ]
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES)
-@pytest.mark.parametrize("names", [(INSTANCES, PREDICTIONS), (MEASURES,)])
+@pytest.mark.parametrize("names", [(INSTANCES, PREDICTIONS), (SUMS,), (MEASURES,)])
 def test_a_file_that_is_damaged_or_not_ours_is_named_and_not_used(
     project: Project, finished: Project, damage: Callable[[Path], None], message: str, names: tuple[str, ...]
 ):
@@ -136,7 +137,8 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
     [
         ("models/spare.json", "models/spare.json"),
         ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+parquet"),
-        ("measures/religion/answering.parquet", r"(measures|evidence|evidence_parts)/religion/answering.parquet"),
+        ("sums/religion/answering.parquet", r"(sums|evidence|evidence_parts)/religion/answering.parquet"),
+        ("measures/religion/answering.parquet", r"(measures|intervals|design)/religion/answering.parquet"),
         ("summary.csv", r"summary.(csv|parquet)"),
         ("plots/gender", r"plots/gender/\w+.(svg|png)"),
         ("report/index.html", "report/index.html"),

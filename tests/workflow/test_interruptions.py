@@ -41,6 +41,7 @@ def check_same(project: Project, expected: Project) -> None:
     expected_names = [
         rf"{answers}/1-of-1\.lock",
         rf"{answers}/{digest}/{digest}\.parquet",
+        rf"{answers}/{digest}/{digest}\.keys",
         processor,
         rf"{processor}\.lock",
     ]

@@ -33,7 +33,7 @@ def test_polars_and_pandas_find_the_same_numbers(finished: Project, capsys: pyte
     assert set(ours["model"]) == {"masked", "answering"}
     assert ours["value"].to_list() == theirs["value"].to_list() == sorted(ours["value"], reverse=True)
     run_code(ALL_CELLS, results)
-    assert "was an accountant" in capsys.readouterr().out
+    assert "Buddhist" in capsys.readouterr().out
 
 
 def test_r_finds_them_too(finished: Project, tmp_path: Path) -> None:

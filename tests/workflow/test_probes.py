@@ -69,7 +69,9 @@ def plainly_scored(folder: Path, text: str) -> float:
     return float(logits.sigmoid()[[LABELS.index("entailment"), LABELS.index("neutral")]].sum())
 
 
-def test_a_classifier_scores_what_a_model_wrote(asked: Project) -> None:
+def test_a_classifier_scores_what_a_model_wrote(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Probes are named from the folder of the run.
+    monkeypatch.chdir(asked.folder)
     results = asked.folder / "results/chess"
     observed = biasgrid.open(results).observations("tone", "writer")
     answers = pl.read_parquet(results / "predictions/tone/writer/1-of-1.parquet")
@@ -125,7 +127,8 @@ def test_the_example_has_values_and_marks(asked: Project) -> None:
     assert "stereotype_rate mark" in (asked.folder / "results/chess/summary.csv").read_text()
 
 
-def test_observations_are_read_anew(asked: Project) -> None:
+def test_observations_are_read_anew(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(asked.folder)
     results = asked.folder / "results/chess"
     observed = biasgrid.open(results).observations("scored", "writer")
     assert observed["evaluator"].cast(pl.String).unique().to_list() == ["probabilities"]

@@ -67,7 +67,9 @@ def test_the_page_tells_the_numbers(asked: Project) -> None:
     assert "8 of 9 prompts have words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)" in report
 
 
-def test_models_read_each_answer_once(asked: Project) -> None:
+def test_models_read_each_answer_once(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Word lists are named from the folder of the run.
+    monkeypatch.chdir(asked.folder)
     results = asked.folder / "results/letters"
     answers = pl.read_parquet(results / "predictions/read/chance/1-of-1.parquet")
     texts = answers["response"].unique().to_list()
