@@ -36,12 +36,12 @@ measured = measure_cell(
     dataset=snakemake.wildcards.dataset,
     settings=StatisticsSettings(**cell["recomputed"]),
 )
-told = answer_counts(predictions)
+counts = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
 location = cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts)
-told_too = {"answered": told} if told else {}
+answered = {"answered": counts} if counts else {}
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
-facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **told_too)
+facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **answered)
 write_table(measured.sums, snakemake.output.sums, SUMS, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)
 write_table(measured.parts, snakemake.output.parts, EVIDENCE_PARTS, facts)

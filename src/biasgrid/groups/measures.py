@@ -54,6 +54,11 @@ FINISHES = {
 """What makes rates of confusion counts, by their names and averages."""
 
 
+def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+    """Returns what makes numbers of groups beside means, whatever the options are; see `families.family.Stages`."""
+    return FINISHES
+
+
 class RequestedComparison(NamedTuple):
     """A comparison that is asked for; see `combinations.check_combination`."""
 

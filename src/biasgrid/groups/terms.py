@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
-from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import Along, Sums
 from biasgrid.tables.metric import options_of, options_text
 
@@ -311,6 +311,20 @@ def with_permutation_tests(
         is_claim=pl.col("known_n").is_null(),
     )
     return pl.concat([known, of_numbers.drop("known_n", "known_value")], how="diagonal_relaxed")
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what arbitrary groups of terms would give, for families without other numbers of several sums.
+
+    Args:
+        estimates: those of a cell.
+        sums: its sums.
+        options: with `failure_threshold`.
+        settings: see `with_permutation_tests`.
+    """
+    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
 
 
 def permutation_rows(score: str, permutation: GroupPermutation, threshold: float) -> Iterator[dict[str, object]]:

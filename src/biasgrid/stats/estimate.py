@@ -6,7 +6,7 @@ the number without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -76,13 +76,9 @@ def over_first_factor(sums: Sums) -> OverFactor:
     variance, _ = jackknife(without)
     units = sums.along[sums.factor].present.sum(axis=1)
     if sums.interval == "moderated t":
-        return OverFactor(without, *_moderated(variance, units))
+        source, prior = moderate_variances(variance, units.astype(np.float64))
+        return OverFactor(without, source, units, prior)
     return OverFactor(without, VarianceSource(variance, (units - 1).astype(np.float64)), units, NO_PRIOR)
-
-
-def _moderated(variance: FloatArray, units: IntArray) -> tuple[VarianceSource, IntArray, Prior]:
-    source, prior = moderate_variances(variance, units.astype(np.float64))
-    return source, units, prior
 
 
 def over_names(sums: Sums, factor: str) -> VarianceSource:
@@ -125,7 +121,8 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
 
     Returns:
         Of each number a row over its first factor and, where that is known, rows over its names and over all factors:
-        the columns of `ESTIMATES`, and `is_claim`.
+        columns of `MEASURES`, and `is_claim`: whether it is the
+        row of the number's claim.
     """
     tables = [rows for part in parts if not part.is_input for rows in rows_of_kind(part, settings)]
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
@@ -141,12 +138,11 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     whole = sums.keys.drop("low", "high", strict=False).with_columns(
         value=pl.Series(values), clusters=pl.Series(first.units)
     )
-    label = FACTOR_NAMES.get(sums.factor, sums.factor)
+    label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     claims_all = sums.claims_all and bool(names)
     yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
-    of_names = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in names))
-    of_all = " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in sums.along))
+    of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
             with_intervals(whole, sums, lists, list_method(lists, names), settings)
@@ -157,6 +153,11 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
         kept = combined if claims_all else combined.drop_nulls("low")
         too_few = pl.when(pl.col("low").is_null()).then(pl.lit(TOO_FEW))
         yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=too_few)
+
+
+def join_factors(factors: Iterable[str]) -> str:
+    """Returns what a number generalises over, such as `clusters x names`."""
+    return " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in factors))
 
 
 def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -17,11 +17,10 @@ from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outp
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, improbable, score_checks, templates, unknown_tokens
 from biasgrid.groups.main_scores import main_distance
-from biasgrid.groups.measures import FINISHES, measure_groups
+from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
-from biasgrid.groups.terms import with_permutation_tests
-from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import Finish, Sums
+from biasgrid.groups.terms import derive
+from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 
@@ -43,18 +42,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
     records = records_of_cases(observations, options)
     yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped)
-
-
-def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
-) -> CellNumbers:
-    """Adds what arbitrary groups would give; see `groups.terms.with_permutation_tests`."""
-    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
-
-
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
-    """Returns what makes numbers of sums beside means."""
-    return FINISHES
 
 
 def evidence(cell: MeasuredCell) -> Evidence:

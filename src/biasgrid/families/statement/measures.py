@@ -6,7 +6,7 @@ of APES, computed as it computes them, and the checks whether a cell was measure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,10 @@ from biasgrid.families.statement.observe import READ, SAID, YES, by_class, obser
 from biasgrid.families.statement.table_parts import TableParts
 from biasgrid.families.validity import equal_scores, improbable, score_checks, templates, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measures import FINISHES, difference, measure_groups, records_of
+from biasgrid.groups.measures import difference, finishes, measure_groups, records_of
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
-from biasgrid.groups.terms import scores_of_terms, with_permutation_tests
-from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, Sums, values_table
+from biasgrid.groups.terms import derive, scores_of_terms
+from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_text
@@ -190,18 +189,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     if options["mode"] == "apes":
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
     yield from measures_of_classes(exploded, options)
-
-
-def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
-) -> CellNumbers:
-    """Adds what arbitrary classes would give; see `groups.terms.with_permutation_tests`."""
-    return CellNumbers(with_permutation_tests(estimates, sums, options["failure_threshold"], settings))
-
-
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
-    """Returns what makes numbers of sums beside means."""
-    return FINISHES
 
 
 def evidence(cell: MeasuredCell) -> Evidence:

@@ -40,7 +40,7 @@ from biasgrid.families.validity import (
     templates,
     unknown_tokens,
 )
-from biasgrid.groups.measures import FINISHES, measure_groups
+from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
@@ -96,11 +96,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         yield stereotype_agreement(observations, options["stereotypes"])
     if options["measures"] != [] and not known.is_empty():
         yield from measure_groups(records_of_subjects(known), options["measures"], options["failure_threshold"])
-
-
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns what makes numbers of sums beside means."""
-    return FINISHES
 
 
 def measures_of_swap_groups(known: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:

@@ -88,15 +88,10 @@ def derive(
     scale = gamma.values if firsts is None else utilities(gamma.values, firsts)
     test = permutation_test(scale, gamma.counts, firsts, settings.permutations, settings.seed)
     method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    known = estimates.with_columns(
-        of_cell("mu", "null_mean", null_mean_of(gamma.values, "mu")),
-        of_cell("mu", "p", test.p),
-        of_cell("mu", "method", method),
-    ).with_columns(
-        of_cell("eta", "null_mean", null_mean_of(eta.values, "eta")),
-        *(of_cell(name, "clusters", gamma.clusters) for name in ("mu",)),
-    )
-    known = known.with_columns(of_cell("eta", "clusters", gamma.clusters))
+    of_mu = {"null_mean": null_mean_of(gamma.values, "mu"), "p": test.p, "method": method, "clusters": gamma.clusters}
+    of_eta = {"null_mean": null_mean_of(eta.values, "eta"), "clusters": eta.clusters}
+    known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
+    known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
     rows = [interval_row(name, value, without, settings) for name, value, without in corrected_numbers(gamma, eta)]
     shared = {"options": "", "n": len(gamma.sums), "left_out": 0, "generalises_to": "clusters"}
