@@ -22,6 +22,7 @@ from biasgrid.stats.intervals import (
 )
 from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import PAIR_OF_LISTS, Candidate, Sums, leave_one_out
 from biasgrid.stats.variance import NO_PRIOR, Prior, moderate_variances
 
@@ -31,6 +32,10 @@ GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
 """What factors are called where it is said what a number generalises over, where that is not their own name."""
+SHARES = "difference of shares"
+"""The intervals of differences of shares; see `shares.difference_of_shares`."""
+ADDED = "t with two added units"
+"""The method of these."""
 TOO_FEW = "fewer than two clusters, or fewer than two names"
 """Why a claim about all factors has no interval."""
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
@@ -62,19 +67,26 @@ class OverFactor(NamedTuple):
         source: their variance, strengthened by that of others where they are moderated.
         units: how many units they have anything of.
         prior: what their variances have in common.
+        centre: around what their intervals lie, None where that is the numbers themselves.
+        least_p: the least p that a test may have, None where there is none.
     """
 
     without: FloatArray
     source: VarianceSource
     units: IntArray
     prior: Prior
+    centre: FloatArray | None = None
+    least_p: FloatArray | None = None
 
 
 def over_first_factor(sums: Sums) -> OverFactor:
     """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`."""
     without = sums.without
-    variance, _ = jackknife(without)
     units = sums.along[sums.factor].present.sum(axis=1)
+    if sums.interval == SHARES:
+        found = difference_of_shares(sums.along[sums.factor].sums)
+        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
+    variance, _ = jackknife(without)
     if sums.interval == "moderated t":
         source, prior = moderate_variances(variance, units.astype(np.float64))
         return OverFactor(without, source, units, prior)
@@ -111,7 +123,8 @@ def welch_source(sums: FloatArray) -> VarianceSource:
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
     """Estimates numbers.
 
-    Shares have Wilson's interval with as many cases as their variance over clusters is worth, what is the largest of
+    Shares have Wilson's interval with as many cases as their variance over clusters is worth, differences of shares one
+    with two added clusters that contradict each other, what is the largest of
     several numbers the interval of the largest of these, all of which hold at once (Bonferroni), and all others that of
     Student's t, cut to their range. Ends of intervals that the keys of numbers have stay as they are.
 
@@ -145,11 +158,11 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
-            with_intervals(whole, sums, lists, list_method(lists, names), settings)
+            with_intervals(whole, sums, lists, list_method(lists, names), settings, first)
             .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
             .drop_nulls("low")
         )
-        combined = with_intervals(whole, sums, [first.source, *further.values()], "combined", settings)
+        combined = with_intervals(whole, sums, [first.source, *further.values()], "combined", settings, first)
         kept = combined if claims_all else combined.drop_nulls("low")
         too_few = pl.when(pl.col("low").is_null()).then(pl.lit(TOO_FEW))
         yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=too_few)
@@ -184,7 +197,8 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
         return with_columns_of(whole, low, high, [first.source], "jackknife t of the largest")
     moderated = "moderated t" if first.prior.df > 0 else "t"
     method = moderated if sums.interval == "moderated t" else "jackknife t"
-    return with_intervals(whole, sums, [first.source], method, settings)
+    method = ADDED if sums.interval == SHARES else method
+    return with_intervals(whole, sums, [first.source], method, settings, first)
 
 
 def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
@@ -206,16 +220,22 @@ def with_given_ends(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_intervals(
-    whole: pl.DataFrame, sums: Sums, sources: Sequence[VarianceSource], method: str, settings: StatisticsSettings
-) -> pl.DataFrame:
+    whole: pl.DataFrame, sums: Sums, sources: Sequence[VarianceSource], method: str, settings: StatisticsSettings,
+    first: OverFactor,
+) -> pl.DataFrame:  # fmt: skip
     """Adds intervals and, of what is tested, p, q, Holm's correction and the intervals of what was selected."""
-    values = sums.values
+    values = sums.values if first.centre is None else first.centre
     within = settings.range_of(str(whole["measure"][0])) if len(whole) else (0.0, 0.0)
     low, high = interval_ends(values, half_width(sources, settings.alpha), within)
+    p = p_values(values, sources) if sums.test or first.least_p is not None else np.full(len(values), np.nan)
+    if first.least_p is not None:
+        p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
+        # An interval without 0 is a test that finds something.
+        low = np.where(p > settings.alpha, np.minimum(low, 0), low)
+        high = np.where(p > settings.alpha, np.maximum(high, 0), high)
     rows = with_columns_of(whole, low, high, sources, method)
     if not sums.test:
         return rows
-    p = p_values(values, sources)
     rows = rows.with_columns(p=pl.Series(p))
     if sums.test == "p":
         return rows
