@@ -32,7 +32,8 @@ class ComparedCell(NamedTuple):
         numbers: from `compared_numbers`; no rows where nothing was measured.
         scoring: the scoring method of its answers, None where there is no choice.
         templates: a digest of its templates, None where that is not known.
-        reliability: how well other clusters would repeat its associations, None where that is not known.
+        reliability: how well other clusters would repeat what it says of subjects over all attributes, None where that
+            is not known.
         units: the names of the clusters, items or prompts that numbers are known without.
     """
 
@@ -63,7 +64,7 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     cell = facts["cell"]
     numbers, units = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
     withheld = read_table(measures, MEASURES).filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    found = read_table(design, DESIGN).filter(name="reliability")["value"].mean()
+    found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
     predictions = facts.get("predictions", {})
     # Only of models that write is it recorded how their options were scored.
