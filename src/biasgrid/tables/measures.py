@@ -148,7 +148,8 @@ DESIGN = table(
         "name": column(
             pl.String,
             description="a source of variance (`association`, `association x cluster`, ...), an index "
-            "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
+            "(`template_share`, `reliability` (of associations), `subject_reliability` (of their means over "
+            "attributes), `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
             "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others) or "
             "`likeness` (how the noise of the most similar cluster correlates with its own: above 0.5 both say nearly "
             "the same)",
