@@ -41,9 +41,10 @@ def question_association(groups: SwapGroups, question: FloatArray, asked: SwapGr
 
 
 def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray, left_out: int) -> Sums:
-    """Correlation of log odds in the question and in its negation over pairs and attributes, each centred.
+    """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
 
     -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both the same answers.
+    Log odds are means over partners, so that what is noise in single pairs does not hide what is alike.
 
     Args:
         groups: the swap groups that have log odds.
@@ -51,12 +52,22 @@ def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatAr
         negation: the same of the negated question.
         left_out: how many more there are.
     """
-    count = len(groups.templates)
-    products = (question * negation, question**2, negation**2)
-    columns = [np.bincount(groups.template, each, minlength=count) for each in products]
+    one, other = (mean_over_partners(groups, each) for each in (question, negation))
+    products = np.stack([one * other, one**2, other**2], axis=-1)
+    columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
     keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(question)], "left_out": [left_out]})
-    along = {TEMPLATES: Along(groups.templates, np.stack(columns, axis=-1)[None].astype(np.float64))}
-    return Sums(keys, along, CORRELATION, "t").named("negation_reading")
+    return Sums(keys, {TEMPLATES: Along(groups.templates, columns[None])}, CORRELATION, "t").named("negation_reading")
+
+
+def mean_over_partners(groups: SwapGroups, odds: FloatArray) -> FloatArray:
+    """Returns the means of log odds as each subject sees them, shape (subjects, attributes, templates), NaN of none."""
+    shape = (len(groups.subjects), len(groups.attributes), len(groups.templates))
+    sums, counts = np.zeros((2, int(np.prod(shape))))
+    for subject, seen in ((groups.one, odds), (groups.other, -odds)):
+        place = np.ravel_multi_index((subject, groups.attribute, groups.template), shape)
+        sums += np.bincount(place, seen, minlength=len(sums))
+        counts += np.bincount(place, minlength=len(counts))
+    return divide(sums, counts).reshape(shape)
 
 
 def correlation(sums: FloatArray) -> FloatArray:
