@@ -135,7 +135,8 @@ def test_shares_are_the_same_numbers_at_every_mass() -> None:
 
 def some_effects(random: np.random.Generator) -> Array:
     """Log odds of 1 between question and negation in 8 % of subjects and attributes."""
-    return np.asarray(0.5 * (random.random((SIZE.subjects, SIZE.attributes)) < 0.08))
+    chosen = random.permutation(SIZE.subjects * SIZE.attributes) < 8
+    return np.asarray(0.5 * chosen.reshape(SIZE.subjects, SIZE.attributes))
 
 
 @pytest.mark.parametrize("words", [0.0, 1.0])

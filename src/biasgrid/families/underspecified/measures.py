@@ -61,6 +61,8 @@ READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS]
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+PRONOUN_SCORES = (2, 3)
+"""Which probabilities are those of pronouns, counted from 0."""
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
@@ -233,7 +235,7 @@ def with_left_out(
 def nothing_measured(asked: int) -> pl.DataFrame:
     """Returns the measures of a cell without any swap group that was answered."""
     return pl.DataFrame(
-        {"measure": ["mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
+        {"measure": ["share_mu", "mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
         schema_overrides={"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64},
     )
 
@@ -259,12 +261,26 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores)
+        yield improbable(scores, mass_of_pronouns(cell.predictions))
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
     yield templates(observations)
+
+
+def mass_of_pronouns(predictions: pl.LazyFrame) -> str:
+    """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
+
+    Args:
+        predictions: answers of the kind `choice`, whose third and fourth candidates are pronouns where there are any.
+    """
+    if "probabilities" not in predictions.collect_schema():
+        return ""
+    both = pl.sum_horizontal(pl.col("probabilities").list.get(place, null_on_oob=True) for place in PRONOUN_SCORES)
+    read = predictions.filter(pl.col("probabilities").list.len() > PRONOUN_SCORES[-1])
+    found = read.select(both.cast(pl.Float64).mean()).collect().item()
+    return "" if found is None else f"; in the same place their pronouns have {found:.2g} of it"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
