@@ -157,7 +157,7 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
     assert squad[2:4] == ["0.123noise alone gives 0.0500", "0.1000 to 0.200"]
     assert squad[-2:] == ["7", "1,200"]
-    assert detailed[2] == "0.123noise alone gives 0.0500, p 0.002, n 4"
+    assert detailed[2] == "0.123noise alone gives 0.0500, p 0.00200, n 4"
     assert detailed[-1] == "7"
 
 
