@@ -58,6 +58,7 @@ rule summary:
         marks=pages.summary_marks,
         statistics=grid.statistics.model_dump(),
         controls=pages.controls,
+        claims=pages.claims(),
         code=inputs.code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

@@ -105,7 +105,7 @@ class World(NamedTuple):
     def flag(self) -> Mapping[str, Any]:
         """The row of the flag `mass`."""
         part = PreferencesByCluster.of(self.sums, StatisticsSettings()).mass
-        return mass(part, find_sums(self.sums, "gamma", ASSOCIATION), self.sums, StatisticsSettings())
+        return mass(part, self.sums, StatisticsSettings())
 
     def reading(self) -> Mapping[str, Any]:
         """The row of the correlation of question and negation."""

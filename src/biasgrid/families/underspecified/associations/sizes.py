@@ -14,6 +14,8 @@ from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import two_lists
 from biasgrid.families.underspecified.associations.intensity import (
     ASSOCIATION,
+    TOO_FEW_KNOWN,
+    associations_of_cell,
     interval_row,
     matrix_of,
     of_cell,
@@ -22,7 +24,7 @@ from biasgrid.families.underspecified.associations.intensity import (
 )
 from biasgrid.families.underspecified.associations.shares import MASS_CHANGE, MASS_PART
 from biasgrid.stats.multiplicity import LEVEL
-from biasgrid.stats.null import null_mean_of, statistic
+from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
@@ -56,11 +58,11 @@ class PreferencesByCluster(NamedTuple):
         share, question, mass_part = (ByCluster.of(each, subjects, attributes) for each in of_pairs)
         return cls(share, question, mass_part, firsts)
 
-    def sizes(self) -> Iterator[tuple[str, float, FloatArray]]:
-        """Yields the sizes that are corrected for noise; see `intensity.corrected_numbers`."""
-        yield size_without_clusters("share_mu_corrected", self.share, share_mu_corrected)
-        yield size_without_clusters("share_strength", self.share, share_strength)
-        yield size_without_clusters("question_strength", self.question, question_strength)
+    def sizes(self) -> Iterator[tuple[ByCluster, tuple[str, float, FloatArray]]]:
+        """Yields the sizes that are corrected for noise, of what they are; see `intensity.corrected_numbers`."""
+        yield self.share, size_without_clusters("share_mu_corrected", self.share, share_mu_corrected)
+        yield self.share, size_without_clusters("share_strength", self.share, share_strength)
+        yield self.question, size_without_clusters("question_strength", self.question, question_strength)
 
 
 def share_mu(share_gamma: Sums) -> float:
@@ -98,27 +100,29 @@ def derive(
     if not has_shares(sums):
         return found
     parts = PreferencesByCluster.of(sums, settings)
-    tests = {"share_mu": parts.share, "question_strength": parts.question}
-    tested = {name: permuted(each, parts.firsts, settings) for name, each in tests.items()}
-    counted = {"n": len(parts.share.sums), "left_out": 0, "clusters": parts.share.clusters}
-    sizes = [{**CLAIM, **counted, **interval_row(*each, settings)} for each in parts.sizes()]
-    for row in sizes:
-        row |= {name: tested[row["measure"]][name] for name in ("p",) if row["measure"] in tested}
+    of_mu = {
+        "null_mean": parts.share.null_mean("mu"),
+        "clusters": parts.share.clusters,
+        **permuted(parts.share, parts.firsts, settings),
+    }
+    if not parts.share.is_representative:
+        # Without their noise floor they would be taken for bias.
+        of_mu |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
+    known = found.estimates.with_columns(of_cell("share_mu", name, value) for name, value in of_mu.items())
+    rows = [row_of(part, interval_row(*size, settings)) for part, size in parts.sizes()]
+    rows[-1]["p"] = permuted(parts.question, parts.firsts, settings)["p"]
     flags = [
-        {**CLAIM, **counted, **mass(parts.mass, find_sums(sums, "gamma", ASSOCIATION), sums, settings)},
+        row_of(parts.mass, mass(parts.mass, sums, settings)),
         {**CLAIM, **negation_unread(estimates)},
         {**CLAIM, **disagreement(estimates)},
     ]
-    known = found.estimates.with_columns(
-        of_cell("share_mu", name, value)
-        for name, value in {
-            "null_mean": null_mean_of(parts.share.values, "mu"),
-            "clusters": parts.share.clusters,
-            **tested["share_mu"],
-        }.items()
-    )
-    rows = pl.DataFrame([*sizes, *flags], infer_schema_length=None)
-    return found._replace(estimates=pl.concat([known, rows], how="diagonal_relaxed"))
+    table = pl.DataFrame([*rows, *flags], infer_schema_length=None)
+    return found._replace(estimates=pl.concat([known, table], how="diagonal_relaxed"))
+
+
+def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the row of a size with what it is made of."""
+    return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
 
 
 def has_shares(sums: Sequence[Sums]) -> bool:
@@ -134,26 +138,24 @@ def permuted(part: ByCluster, firsts: int | None, settings: StatisticsSettings) 
     return {"p": test.p, "method": method}
 
 
-def mass(part: ByCluster, gamma: Sums, sums: Sequence[Sums], settings: StatisticsSettings) -> dict[str, Any]:
+def mass(part: ByCluster, sums: Sequence[Sums], settings: StatisticsSettings) -> dict[str, Any]:
     """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife interval.
 
     Args:
         part: the mass part by cluster.
-        gamma: the sums of gamma of pairs.
         sums: all sums of the cell.
         settings: clusters and level.
 
     Returns:
         A row, with the factor by which masses change with the question as `flag`.
     """
-    subjects, attributes, _ = two_lists(sums)
-    of_gamma = strength(ByCluster.of(gamma.clustered(settings.clusters), subjects, attributes))
+    of_gamma = strength(associations_of_cell(sums, settings)[0])
     if not of_gamma > 0:
         return {"measure": "mass", "value": None, "reason": NOT_SIZED}
     row = interval_row(*size_without_clusters("mass", part, strength), settings)
-    scaled: dict[str, Any] = {name: row[name] / of_gamma for name in ("value", "low", "high", "se") if name in row}
+    numbers = {name: row[name] for name in ("value", "low", "high", "se") if row.get(name) is not None}
     change = find_sums(sums, MASS_CHANGE, ()).values[0]
-    return {**row, **scaled, "flag": f"{np.exp(change):.2f}"}
+    return {**row, **{name: each / of_gamma for name, each in numbers.items()}, "flag": f"{np.exp(change):.2f}"}
 
 
 def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def left_out_of_derived(
     if has_shares(sums):
         names = {"share": "share_gamma", "question": "question_association"}
         units = {name: clusters_of(find_sums(sums, each, ASSOCIATION), settings) for name, each in names.items()}
-        for name, value, without in PreferencesByCluster.of(sums, settings).sizes():
+        for _, (name, value, without) in PreferencesByCluster.of(sums, settings).sizes():
             yield name, value, units[name.split("_")[0]], without
 
 
