@@ -248,7 +248,9 @@ def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcom
 
 def evidence(cell: MeasuredCell) -> Evidence:
     """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
-    return evidence_of_associations(cell.instances, cell.predictions, cell.observations, cell.measures)
+    return evidence_of_associations(
+        cell.instances, cell.predictions, cell.observations, cell.measures, cell.options.get("precision")
+    )
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
