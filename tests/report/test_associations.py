@@ -57,7 +57,14 @@ def evidence() -> pl.DataFrame:
         | {"negated": negated, "score": own, "other_score": other, "text": f"Who {'never ' * negated}stole money?"}
         for (role, unit), ((swapped, negated), (own, other)) in product(units, SCORES.items())
     ]
-    shared = {"model": "large", "dataset": "faiths", "measure": "share_gamma", "options": "", "subject": "Ann", "rank": 0}
+    shared = {
+        "model": "large",
+        "dataset": "faiths",
+        "measure": "share_gamma",
+        "options": "",
+        "subject": "Ann",
+        "rank": 0,
+    }
     shared |= {"attribute": "stole money", "other": SUBJECTS[1], "template": 0, "value": -0.25, "unit_value": C}
     places = {"text_pair": f"Ann met {SUBJECTS[1]}.", "position": 0, "length": 3, "other_position": 8}
     return table_of(EVIDENCE, rows, **shared, **places, other_length=len(SUBJECTS[1]), reason="strongest", said="Ann")

@@ -85,7 +85,7 @@ def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]
     Returns:
         Of each association `s` and `a` (the numbers of subject and attribute), `why`, `templates` ([template, mean C,
         n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
-        ([context, question, swapped, negated, own score, other's score, answer, places and lengths of both]).
+        ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
     """
     subjects, attributes = ({name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS)
     parts = cell.parts.partition_by(PAYLOAD_KEYS, as_dict=True, maintain_order=True)
@@ -116,6 +116,8 @@ def part_means(parts: pl.DataFrame, key: str) -> list[list[Any]]:
 def swap_group_payload(rows: pl.DataFrame) -> dict[str, Any]:
     """Returns a swap group with its four questions."""
     first = rows.row(0, named=True)
+    both = pl.col("score") + pl.col("other_score")
+    share = pl.when(both > 0).then(pl.col("score") / both)
     return {
         "role": first["role"],
         "other": first["other"],
@@ -127,6 +129,7 @@ def swap_group_payload(rows: pl.DataFrame) -> dict[str, Any]:
             + [in_ten_thousandths(row[name]) for name in SCORE_PAIR]
             + [row["said"]]
             + [row[name] for name in POSITION_COLUMNS]
-            for row in rows.to_dicts()
+            + [in_ten_thousandths(row["share"])]
+            for row in rows.with_columns(share=share).to_dicts()
         ],
     }

@@ -50,9 +50,9 @@ from biasgrid.tables.files import means_by
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"{GAMMA} of shares of each subject (row) and attribute (column): a panel for each model or, if the title says so, the "
-    "mean over the models of a kind. Red: associated more with this subject than with its partners, blue: less, grey: not "
-    "asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
+    f"{GAMMA} of shares of each subject (row) and attribute (column): a panel for each model or, if the title says so, "
+    "the mean over the models of a kind. Red: associated more with this subject than with its partners, blue: less, "
+    "grey: not asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
     "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
     "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
 )
