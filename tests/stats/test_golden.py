@@ -41,7 +41,7 @@ def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     It tells in the eta and win_ratio of `within` alone.
     """
-    monkeypatch.setattr(estimate, "ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING", 0.0)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -20,14 +20,22 @@ from biasgrid.stats.intervals import (
     p_values,
     wilson_interval,
 )
-from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends
+from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.noise.gain import crossing_of, gain_of
+from biasgrid.stats.noise.trend import trend_of
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import PAIR_OF_LISTS, Candidate, Sums, leave_one_out
-from biasgrid.stats.variance import NO_PRIOR, Prior, moderate_variances
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
+from biasgrid.stats.variance import (
+    FEWEST_VARIANCES,
+    NO_PRIOR,
+    ROUNDING,
+    Prior,
+    jackknife,
+    moderate_variances,
+    without_rounding,
+)
 
-ROUNDING = 1e-13
-"""Values that differ by no more are the same but for rounding: their variance is 0."""
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
@@ -41,24 +49,6 @@ TOO_FEW = "fewer than two clusters, or fewer than two names"
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
 
 
-def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Returns the jackknife variance of a number, and of how many units it is made.
-
-    Args:
-        without: shape (..., units), the number without each unit, NaN where it does not have the unit.
-
-    Returns:
-        Shape (...): (T - 1) / T times the sum of squares around their mean, NaN for fewer than two units; and T.
-    """
-    known = ~np.isnan(without)
-    units = known.sum(axis=-1)
-    means = divide(np.where(known, without, 0).sum(axis=-1), units)
-    deviations = np.where(known, without - means[..., None], 0)
-    is_rounding = np.abs(deviations) <= ROUNDING * np.maximum(1, np.abs(means))[..., None]
-    squares = (np.where(is_rounding, 0, deviations) ** 2).sum(axis=-1)
-    return np.where(units > 1, divide(units - 1, units) * squares, np.nan), units
-
-
 class OverFactor(NamedTuple):
     """How numbers vary with the units of their first factor; arrays of shape (numbers,).
 
@@ -69,6 +59,8 @@ class OverFactor(NamedTuple):
         prior: what their variances have in common.
         centre: around what their intervals lie, None where that is the numbers themselves.
         least_p: the least p that a test may have, None where there is none.
+        gain: the variance due to units that multiply all numbers, None where there is no such gain.
+        constant: which numbers are the same in all units, so that nothing is known of their variance; None of none.
     """
 
     without: FloatArray
@@ -77,20 +69,62 @@ class OverFactor(NamedTuple):
     prior: Prior
     centre: FloatArray | None = None
     least_p: FloatArray | None = None
+    gain: VarianceSource | None = None
+    constant: BoolArray | None = None
+
+    @property
+    def sources(self) -> list[VarianceSource]:
+        """All that the units make vary."""
+        return [self.source] if self.gain is None else [self.source, self.gain]
 
 
-def over_first_factor(sums: Sums) -> OverFactor:
-    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`."""
+def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
+    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`.
+
+    Args:
+        sums: the numbers of a kind.
+        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less noisy than their 1.
+    """
     without = sums.without
     units = sums.along[sums.factor].present.sum(axis=1)
     if sums.interval == SHARES:
         found = difference_of_shares(sums.along[sums.factor].sums)
         return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
     variance, _ = jackknife(without)
+    variance = without_rounding(variance, units, sums.values)
+    is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
-        source, prior = moderate_variances(variance, units.astype(np.float64))
-        return OverFactor(without, source, units, prior)
-    return OverFactor(without, VarianceSource(variance, (units - 1).astype(np.float64)), units, NO_PRIOR)
+        source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
+        return OverFactor(
+            without, source, units, prior, gain=gain, constant=is_constant & np.isnan(source.variance)
+        )
+    free = (units - 1).astype(np.float64)
+    return OverFactor(without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant)
+
+
+def over_moderated(
+    sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
+) -> tuple[VarianceSource, Prior, VarianceSource | None]:
+    """Returns the moderated variances of numbers, what these have in common, and the variance of a gain if there is one.
+
+    Args:
+        sums: the numbers of a kind.
+        variance: shape (numbers,), their jackknife variances.
+        units: shape (numbers,), of how many units they are.
+        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are looked for.
+    """
+    counts, gain = units.astype(np.float64), None
+    is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
+    if not (may_grow and is_mean and len(units) >= FEWEST_VARIANCES):
+        return *moderate_variances(variance, counts), None
+    columns, values = sums.along[sums.factor].sums, sums.values
+    crossing = crossing_of(sums.keys, np.where(sums.along[sums.factor].present, sums.finish(columns), np.nan))
+    found = gain_of(columns, sums.finish, crossing)
+    if found.found.any():
+        gain = found.source
+        variance = without_rounding(np.where(found.found, divide(found.residual, counts), variance), units, values)
+    trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
+    return *moderate_variances(variance, counts, trend), gain
 
 
 def over_names(sums: Sums, factor: str) -> VarianceSource:
@@ -144,7 +178,9 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
 def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
     """Yields the estimates of numbers of one kind over their first factor, over names, and over all factors."""
     sums = part.clustered(settings.clusters)
-    first, values = over_first_factor(sums), sums.values
+    measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
+    is_share = settings.units.get(measure) == "share"
+    first, values = over_first_factor(sums, may_grow=not is_share), sums.values
     names = [factor for factor in list(sums.along)[1:] if factor != "attributes"]
     further = {factor: over_names(sums, factor) for factor in list(sums.along)[1:]}
     lists = [further[factor] for factor in names]

@@ -17,12 +17,12 @@ from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.estimate import over_first_factor
 from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.noise.components import components_of, indices_of
 from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
 from biasgrid.stats.power import minimal_detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
-from biasgrid.stats.variance import components_of, indices_of
 
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 SQUARES = "comparison_squares"
