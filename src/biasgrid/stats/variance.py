@@ -94,7 +94,9 @@ def variance_prior(variances: FloatArray, df: FloatArray, trend: Trend | None = 
     logs = logs_of_variances(variances[usable], df[usable])
     centre: float | FloatArray = float(logs.mean()) if trend is None else trend.logs
     squares = (logs - (centre if isinstance(centre, float) else centre[usable])) ** 2
-    spread = squares.sum() / (len(logs) - (1 if trend is None else trend.parameters)) - polygamma(1, df[usable] / 2).mean()
+    spread = (
+        squares.sum() / (len(logs) - (1 if trend is None else trend.parameters)) - polygamma(1, df[usable] / 2).mean()
+    )
     if spread <= 0:
         return Prior(float("inf"), np.exp(centre))
     strength = 2 * inverse_trigamma(float(spread))

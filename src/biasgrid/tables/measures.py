@@ -109,7 +109,15 @@ UNCERTAINTY = {
         nullable=True,
     ),
     **SELECTED_INTERVAL,
+    "bound": number_column(
+        description="how far from 0 it is at least, in size, with all of its kind at once, as is said of the largest; "
+        "0 where nothing can be said, null where it is not tested"
+    ),
     **STANDARD_ERROR,
+    "gain_se": number_column(
+        description="standard error due to clusters that multiply all numbers of its kind, with one degree of freedom "
+        "less than there are clusters, beside `se`; null where no such gain was found"
+    ),
     "holm": number_column(description="p corrected for any false discovery (Holm)"),
     "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
     "clusters": column(pl.Int64, description="how many clusters, items or prompts it is over", nullable=True),
@@ -126,7 +134,12 @@ MEASURES = table(
         **VALUE,
         **NUMBER_COLUMNS,
         **UNCERTAINTY,
-        "reason": column(pl.String, description="why there is no interval; null where there is one", nullable=True),
+        "reason": column(
+            pl.String,
+            description="why there is no interval, or no test of what should have one (`untestable: ...`); null where "
+            "there is",
+            nullable=True,
+        ),
         **FLAG,
     },
 )

@@ -38,6 +38,7 @@ def compared(count: int) -> ComparisonTables:
 def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the golden implementation; see `statistics/test_golden.py`."""
     monkeypatch.setattr("biasgrid.stats.variance.ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING_OF_VALUE", 0.0)
 
 
 def golden() -> dict[str, Any]:

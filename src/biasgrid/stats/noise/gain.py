@@ -90,8 +90,8 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
     one, other = (np.flatnonzero(row == each) for each in (0, 1))
     if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(np.unique(column[one])) != len(one):
         return False
-    sides = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
-    return bool(np.allclose(*(sign * side for sign, side in zip((1, -1), sides, strict=True)), equal_nan=True))
+    first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
+    return bool(np.allclose(first, -second, equal_nan=True))
 
 
 def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
