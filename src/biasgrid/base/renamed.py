@@ -23,7 +23,6 @@ RENAMED_MEASURES = {
     "score_distance_excess": "score_distance_corrected",
     "similarity_excess": "similarity_corrected",
     "similarity_floor": "similarity_null",
-    "templates": "clusters",
 }
 """Measures, as in `thresholds` and in the column `measure`."""
 RENAMED_FIGURES = {

@@ -162,9 +162,10 @@ DESIGN = table(
             pl.String,
             description="a source of variance (`association`, `association x cluster`, ...), an index "
             "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
-            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others) or "
-            "`likeness` (how the noise of the most similar cluster correlates with its own: above 0.5 both say nearly "
-            "the same)",
+            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
+            "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on both say "
+            "nearly the same; not known of two clusters) or `noise_ratio` (how many times as noisy it is as the "
+            "cluster in the middle)",
         ),
         "block": column(
             pl.UInt16,
