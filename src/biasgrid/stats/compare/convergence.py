@@ -15,7 +15,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.base.names import fold_name
-from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.variance import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table

@@ -12,11 +12,10 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.how_asked import differences_in_asking
-from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.settings import ANY_VALUE, StatisticsSettings
-from biasgrid.stats.variance import moderate_variances
+from biasgrid.stats.variance import jackknife, moderate_variances
 from biasgrid.tables.comparison import PARTS_KEPT
 from biasgrid.tables.metric import Mark, mark_of
 
