@@ -354,7 +354,9 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
 
 
 def difference(scores: TermScores) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
+    """Mean over cases of one group's score less another's, of all pairs of groups.
+
+    These are claims over templates and terms, unless each group is a single term, such as a country.
 
     Args:
         scores: the scores of the terms of a bias type.
@@ -375,7 +377,8 @@ def difference(scores: TermScores) -> Sums:
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
     keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
+    has_terms = bool(np.bincount(scores.group_of).max() > 1)
+    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q", claims_all=has_terms)
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:

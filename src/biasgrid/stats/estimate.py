@@ -151,9 +151,9 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
         )
         further = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
         combined = with_intervals(whole, sums, [first.source, *lists, *further], "combined", settings, first)
-        kept = combined if claims_all else combined.drop_nulls("low")
         told = reasons_over_all(reasons(sums, first)["reason"], {ATTRIBUTES: further, of_names: lists})
-        yield kept.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=told)
+        rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=told)
+        yield rows if claims_all else rows.drop_nulls("low")
 
 
 def join_factors(factors: Iterable[str]) -> str:
