@@ -16,6 +16,14 @@ MODEL_PAIR = {
 REASON = {
     "reason": column(pl.String, description="why the two are not compared, or no interval is known", nullable=True)
 }
+ASKED = {
+    "asked_differently": column(
+        pl.String,
+        description="in what the compared models were asked differently (prompt, temperature, ...) or answered "
+        "unlike (refusals, answer probability); null where in nothing that is known",
+        nullable=True,
+    )
+}
 PARTS_KEPT = 50
 """So many of the largest differences of a pair are kept of each kind of parts, beside all significant results."""
 
@@ -47,6 +55,7 @@ COMPARISONS = table(
         ),
         "mark": column(pl.String, description="mark of `value` from A to D, if the measure has marks", nullable=True),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
+        **ASKED,
         **REASON,
     },
 )
@@ -66,6 +75,7 @@ RANKS = table(
         ),
         "rank_high": column(pl.Int64, description="upper end: `models` minus how many are significantly smaller"),
         "models": column(pl.Int64, description="how many models are in the set"),
+        **ASKED,
     },
 )
 
