@@ -369,7 +369,7 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
 
 
 def difference(scores: TermScores) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
+    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
 
     Args:
         scores: the scores of the terms of a bias type.
@@ -388,9 +388,9 @@ def difference(scores: TermScores) -> Sums:
             over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
     sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
+    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
+    return Sums(keys, along, interval="t", test="q", claims_all=bool(np.bincount(scores.group_of).max() > 1))
 
 
 def right_class_difference(scores: TermScores) -> Sums:
