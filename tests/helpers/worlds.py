@@ -107,7 +107,7 @@ def group_difference(one: Array, other: Array) -> Sums:
         [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
     )
     along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
-    return Sums(keys_of(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
+    return Sums(keys_of_groups(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
 
 
 def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
@@ -127,14 +127,14 @@ def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
         sides[1, :, ~own, 0] = np.moveaxis((left[:, None] - names[:, ~own]).mean(axis=2) / 2, 1, 0)
         sides[0, :, own, 1] = sides[1, :, ~own, 1] = 1
         parts.append((np.stack([(left - right) / 2, np.ones_like(left)], axis=-1), *sides))
-        keys.append(keys_of(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
+        keys.append(keys_of_groups(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
     named = zip(("templates", "subjects", "others"), (numbered(names.shape[2]), units, units), columns, strict=True)
     along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
     return Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True)
 
 
-def keys_of(attributes: int) -> pl.DataFrame:
+def keys_of_groups(attributes: int) -> pl.DataFrame:
     """The keys of a number for each attribute."""
     names = [f"attribute {place}" for place in range(attributes)]
     return pl.DataFrame({"measure": "gap", "options": "", "attribute": names, "n": 1, "left_out": 0})
