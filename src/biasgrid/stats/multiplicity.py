@@ -15,7 +15,7 @@ LEVEL = SIGNIFICANT
 
 
 def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
-    """Returns the q of each p: the share of false discoveries among all with a p up to its own.
+    """Returns the q of each p: the expected share of false ones among all with a p up to its own.
 
     Args:
         p: shape (tests,); NaN is no test.
