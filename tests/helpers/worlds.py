@@ -58,22 +58,33 @@ def world(
 def judged(values: Array, alpha: float = 0.05) -> Tested:
     """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
-    source = over_clusters(flat, np.ones_like(flat), "moderated t").source
+    sources = over_clusters(flat, np.ones_like(flat), "moderated t", keys_of(*values.shape[:2])).sources
     means = flat.mean(axis=1)
-    p = p_values(means, [source])
-    return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))
+    p = p_values(means, sources)
+    return Tested(means, half_width(sources, alpha), p, false_discovery_rates(p))
 
 
-def over_clusters(sums: Array, counts: Array, interval: IntervalMethod = "t") -> OverFactor:
+def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
+    """The keys of associations, subject by subject."""
+    names = np.divmod(np.arange(subjects * attributes), attributes)
+    columns = {key: each.astype(str) for key, each in zip(("subject", "attribute"), names, strict=True)}
+    return pl.DataFrame({"measure": ["gamma"] * len(names[0]), **columns})
+
+
+def over_clusters(
+    sums: Array, counts: Array, interval: IntervalMethod = "t", keys: pl.DataFrame | None = None
+) -> OverFactor:
     """How means vary with clusters.
 
     Args:
         sums: shape (numbers, clusters).
         counts: shape (numbers, clusters), of how much the sums are.
         interval: whether their variances borrow from each other.
+        keys: what the numbers are about; None of a list of any.
     """
     along = Along([str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1))
-    return over_first_factor(Sums(pl.DataFrame(), {"clusters": along}, interval=interval))
+    about = pl.DataFrame({"measure": ["number"] * len(sums)}) if keys is None else keys
+    return over_first_factor(Sums(about, {"clusters": along}, interval=interval))
 
 
 def centred(effects: Array) -> Array:

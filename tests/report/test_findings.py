@@ -173,7 +173,7 @@ def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
         {"dataset": "names", "value": None, "flag": flag},
         {"dataset": "names", "measure": "equal_scores", "headline": False, "flag": "all scores are equal"},
         {"dataset": "others"},
-        {"dataset": "others", "measure": "templates", "headline": False, "flag": "only 2 of the 4 templates"},
+        {"dataset": "others", "measure": "clusters", "headline": False, "flag": "only 2 clusters"},
     )
     rows = known_of(association("Ann", 0.5, 0.4, 0.001))
     assert sentence(lines, rows) == (

@@ -185,13 +185,3 @@ def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
     """Yields some rows after others."""
     for start in range(0, len(scores), ROWS_CHECKED_AT_ONCE):
         yield scores[start : start + ROWS_CHECKED_AT_ONCE]
-
-
-def templates(observations: pl.DataFrame) -> Check:
-    """Returns how many templates a cell has.
-
-    Args:
-        observations: with `template`.
-    """
-    count = observations["template"].n_unique()
-    return Check("templates", count, count)

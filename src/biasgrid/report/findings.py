@@ -60,8 +60,6 @@ def findings(summary: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts = N
     """
     flags = summary.filter(~pl.col("headline"))
     tests = counted_tests(measures, facts.counted, flags)
-    if "bound" not in tests.columns:
-        tests = tests.with_columns(bound=pl.lit(None, pl.Float64))
     return [
         finding_of_model(model, summary.filter(model=model), tests.filter(model=model), facts)
         for model in values_in_order(summary, "model")

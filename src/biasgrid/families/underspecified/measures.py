@@ -37,7 +37,6 @@ from biasgrid.families.validity import (
     equal_scores,
     improbable,
     score_checks,
-    templates,
     unknown_tokens,
 )
 from biasgrid.groups.measures import finishes, measure_groups
@@ -288,7 +287,6 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield neither_subject(cell.instances, cell.predictions)
     yield errors_over_mu(cell.measures)
     yield balance(cell.measures)
-    yield templates(observations)
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
