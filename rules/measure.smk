@@ -59,6 +59,7 @@ rule summary:
         marks=pages.summary_marks,
         statistics=grid.statistics.model_dump(),
         controls=pages.controls,
+        claims=pages.claims(),
         groups=pages.group_numbers(),
         code=inputs.code_of("summary"),
     script:

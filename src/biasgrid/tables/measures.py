@@ -72,7 +72,7 @@ NUMBER_COLUMNS = {
     ),
     "q": column(
         pl.Float64,
-        description="p corrected for all tests of its kind: the share of false discoveries up to it",
+        description="expected share of false ones among all tests of its kind with a q up to it (Benjamini-Hochberg)",
         nullable=True,
         checks=NeverNaN,
     ),

@@ -11,6 +11,7 @@ from biasgrid.config import texts_of_templates
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
+from biasgrid.tables.claims.facts import claims_of
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls, Mark, MarkSection
 
 
@@ -46,6 +47,10 @@ class PageInputs:
     def headlines(self) -> dict[str, Mapping[str, str]]:
         """Returns for each dataset the options of the row of each measure that stands in the summary."""
         return {dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets}
+
+    def claims(self) -> dict[str, Any]:
+        """Returns which measures of each dataset are counted, and between what their numbers are."""
+        return claims_of({dataset: self.grid.measures_of(dataset) for dataset in self.grid.run.datasets})
 
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Returns how tables and plots name the selected models, and how these are scored on some datasets."""
