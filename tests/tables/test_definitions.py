@@ -144,7 +144,7 @@ def test_an_entry_takes_what_it_leaves_out_from_the_shared_one_and_that_from_def
         ({"design": "item"}, "measures.gap.design: 'item'; expected a list"),
         ({"limit": 3}, "measures.gap.limit: 3; expected a mapping"),
         ({"limit": {"value": 3, "problem": "x"}}, "measures.gap.limit.remedy: missing; expected a text"),
-        ({"limit": {**LIMIT, "under": True}}, "measures.gap.limit.under: unknown key; expected one of below"),
+        ({"limit": {**LIMIT, "under": True}}, "measures.gap.limit.under: unknown key; expected one of above_zero"),
         ({"marks": [{"letter": "A"}]}, "measures.gap.marks[0].low: missing; expected a number"),
     ],
 )

@@ -100,12 +100,24 @@ class Selection(Protocol):
         """Names of datasets."""
 
 
+class Arithmetic(Protocol):
+    """How models are run."""
+
+    @property
+    def precision(self) -> str:
+        """The arithmetic, such as `float32`."""
+
+
 class Grid(Protocol):
     """What a family may know of a config."""
 
     @property
     def scoring(self) -> str:
         """How answers are scored, `exact` or `unqover`."""
+
+    @property
+    def inference(self) -> Arithmetic:
+        """How models are run."""
 
     @property
     def results(self) -> str:

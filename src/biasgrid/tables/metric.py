@@ -18,7 +18,9 @@ import yaml
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.tables.claims.numbers import ANY_RANGE
 
-Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
+Unit = Literal[
+    "probability", "share", "difference", "distance", "ratio", "slope", "log odds", "correlation", "similarity", "count"
+]
 RANGES: Mapping[Unit, tuple[float, float]] = {
     "probability": (0, 1),
     "share": (0, 1),
@@ -73,6 +75,8 @@ class Limit:
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
         withholds: whether the headlines of such a cell are not measurable, and so have no value.
+        by_value: whether the value itself counts, not the worse end of its interval.
+        above_zero: whether it speaks against a cell only where its whole interval is above 0.
     """
 
     value: float
@@ -80,6 +84,8 @@ class Limit:
     remedy: str
     below: bool = False
     withholds: bool = False
+    by_value: bool = False
+    above_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,7 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
     **dict.fromkeys(("problem", "remedy", "letter", "harm"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
-    **dict.fromkeys(("below", "withholds", "counts"), ((bool,), "true or false")),
+    **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
