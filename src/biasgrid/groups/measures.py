@@ -31,7 +31,18 @@ from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
-from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, TEMPLATES, Along, Finish, Sums, sum_units, values_table
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    MEAN,
+    PAIR_OF_LISTS,
+    TEMPLATES,
+    Along,
+    Finish,
+    IntervalMethod,
+    Sums,
+    sum_units,
+    values_table,
+)
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -42,6 +53,8 @@ COMPARISON_TYPES = {
 }  # fmt: skip
 CURVE = [step / 20 for step in range(21)]
 """Thresholds of the failure rate's curve."""
+OF_SHARES: IntervalMethod = "difference of shares"
+PLAIN: IntervalMethod = "t"
 POOLED = "pooled over all cases, and folded at 0"
 """Why distances of pooled records have no interval."""
 
@@ -120,7 +133,7 @@ def measure_groups(
     yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
     for scores in scores_of_terms(scored[main[:2]].records, scored[main[:2]].values):
         options = options_text(score=scored[main[:2]].score, mode=EACH_CASE)
-        yield difference(scores).named("difference", options)
+        yield difference(scores, of_shares=are_shares(scored[main[:2]].values)).named("difference", options)
         yield from sums_of_terms(scores, main.score)
 
 
@@ -353,20 +366,29 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
 
 
-def difference(scores: TermScores) -> Sums:
+def are_shares(values: FloatArray) -> bool:
+    """Says whether values are all 0 or 1, so that their means are shares; those that are not there are NaN."""
+    known = values[~np.isnan(values)]
+    return bool(np.isin(known, (0, 1)).all())
+
+
+def difference(scores: TermScores, of_shares: bool = False) -> Sums:
     """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
 
     Args:
         scores: the scores of the terms of a bias type.
+        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
     """
     template, templates = number_templates(scores.template)
     of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
-    over_templates = np.zeros((len(pairs), len(templates), 2))
+    over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
     over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
     for number, (one, other) in enumerate(pairs):
         apart = of_groups[:, one] - of_groups[:, other]
-        over_templates[number] = sum_units(apart, template, len(templates)).sums[0]
         both = ~np.isnan(apart)
+        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
+        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
+        over_templates[number] = np.concatenate(columns, axis=1)
         for side, group in enumerate((one, other)):
             own = scores.group_of == group
             over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
@@ -375,7 +397,8 @@ def difference(scores: TermScores) -> Sums:
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
     keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
+    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
+    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, finish, interval, test="q")
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
