@@ -31,6 +31,7 @@ from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
+from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
     DIFFERENCE,
     MEAN,
@@ -176,7 +177,9 @@ def score(scored: ScoredRecords) -> Sums:
         }
     )
     shared = shared_columns("score", scored, ALL_CASES)
-    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, "t", compared=False).named(**shared)
+    is_share = finish is MEAN and are_shares(scored.known)
+    interval: IntervalMethod = "effective Wilson" if is_share else "t"
+    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, interval, compared=False).named(**shared)
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -364,12 +367,6 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
         whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
         for table in (values_table([score(scored)]), values_table([whole])):
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
-
-
-def are_shares(values: FloatArray) -> bool:
-    """Says whether values are all 0 or 1, so that their means are shares; those that are not there are NaN."""
-    known = values[~np.isnan(values)]
-    return bool(np.isin(known, (0, 1)).all())
 
 
 def difference(scores: TermScores, of_shares: bool = False) -> Sums:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray
@@ -43,7 +45,7 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def selected_ends(
-    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[float, float], alpha: float
+    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[Any, Any], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
 

@@ -23,9 +23,10 @@ from biasgrid.families.statement.observe import READ, SAID, YES, by_class, obser
 from biasgrid.families.statement.table_parts import TableParts
 from biasgrid.families.validity import equal_scores, improbable, score_checks, templates, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measures import are_shares, difference, finishes, measure_groups, records_of
+from biasgrid.groups.measures import difference, finishes, measure_groups, records_of
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.terms import derive, scores_of_terms
+from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
@@ -394,12 +395,14 @@ def answers_differ(pairs: pl.DataFrame) -> FloatArray:
 
 def agreement(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Half of the mean share of Yes to statements less that to their negations."""
-    return parts.means((float_column(pairs, "share") - float_column(pairs, "share negated")) / 2)
+    halves = (float_column(pairs, "share") - float_column(pairs, "share negated")) / 2
+    return replace(parts.means(halves), interval="t")
 
 
 def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean share of Yes to statements and their negations alike, less 1/2."""
-    return parts.means((float_column(pairs, "share") + float_column(pairs, "share negated")) / 2 - 0.5)
+    above_half = (float_column(pairs, "share") + float_column(pairs, "share negated")) / 2 - 0.5
+    return replace(parts.means(above_half), interval="t")
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
