@@ -58,7 +58,7 @@ def estimate_cell(
     rows = found.estimates.with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(
-        reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)),
+        reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)).otherwise("reason"),
         left_out=pl.col("left_out").fill_null(0),
     )
     measures = withhold_invalid(table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared)
