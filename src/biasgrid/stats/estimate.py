@@ -7,6 +7,7 @@ the number without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -161,8 +162,32 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         columns of `MEASURES`, and `is_claim`: whether it is the
         row of the number's claim.
     """
-    tables = [rows for part in parts if not part.is_input for rows in rows_of_kind(part, settings)]
+    tables = [
+        rows
+        for part in parts
+        if not part.is_input
+        for rows in (rows_of_shares if part.interval == SHARES else rows_of_kind)(part, settings)
+    ]
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
+    """Yields the estimates of differences of shares, which say why no test by signs can tell one from 0.
+
+    Args:
+        part: differences of shares.
+        settings: clusters and level.
+    """
+    along = part.clustered(settings.clusters).along[part.factor]
+    units, paired = along.present.sum(axis=1), difference_of_shares(along.sums).paired
+    # With k units that all agree the least p is 2^(1 - k).
+    few = paired & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
+    unit = UNIT_NAMES.get(part.factor, part.factor)
+    texts = [f"untestable: {count} {unit}s" if is_few else None for count, is_few in zip(units, few, strict=True)]
+    named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
+    for rows in rows_of_kind(named, settings):
+        reason = pl.coalesce("reason", "untestable") if "reason" in rows.columns else pl.lit(None, pl.String)
+        yield rows.with_columns(reason=reason).drop("untestable")
 
 
 def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
