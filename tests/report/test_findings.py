@@ -164,7 +164,7 @@ def test_where_nothing_could_be_tested_the_reason_is_named() -> None:
     untested = {"q": None, "value": 0.5, "attribute": "stole", "subject": "Ann"}
     rows = known_of({"dataset": "b", **untested, "clusters": 1}, {"dataset": "a", **untested, "clusters": 1})
     lines = summary({"dataset": "a"}, {"dataset": "b"})
-    assert sentence(lines, rows) == "tiny: nothing could be tested in a and b (fewer than two clusters)."
+    assert sentence(lines, rows) == "tiny: nothing could be tested in a and b (fewer than three clusters)."
 
 
 def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
@@ -173,7 +173,7 @@ def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
         {"dataset": "names", "value": None, "flag": flag},
         {"dataset": "names", "measure": "equal_scores", "headline": False, "flag": "all scores are equal"},
         {"dataset": "others"},
-        {"dataset": "others", "measure": "templates", "headline": False, "flag": "only 2 of the 4 templates"},
+        {"dataset": "others", "measure": "clusters", "headline": False, "flag": "only 2 clusters"},
     )
     rows = known_of(association("Ann", 0.5, 0.4, 0.001))
     assert sentence(lines, rows) == (

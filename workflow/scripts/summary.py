@@ -10,7 +10,9 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.files import write_text
+from biasgrid.stats.compare.convergence import convergence
 from biasgrid.tables.claims.facts import CLAIMS
+from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance_of_cells, table_provenance
@@ -30,4 +32,6 @@ facts = table_provenance(
     **{CLAIMS: claims},
 )
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
+converging = convergence(measures, snakemake.params.groups, snakemake.params.statistics["level"])
+write_table(converging, snakemake.output.convergence, CONVERGENCE, facts)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.stats.estimate import FEWEST_TESTED
 from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.counts import ASSOCIATIONS, GROUPS, counted_tests, is_untestable, significant_tests
@@ -22,8 +23,6 @@ TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
 LARGEST_LABEL = "largest"
 """How the parts of sentences begin that name subjects and attributes."""
-LEAST_CLUSTERS = 2
-"""Of fewer clusters nothing can be tested."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NO_CONTROL = "was measured; words alone may do this"
 
@@ -60,8 +59,6 @@ def findings(summary: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts = N
     """
     flags = summary.filter(~pl.col("headline"))
     tests = counted_tests(measures, facts.counted, flags)
-    if "bound" not in tests.columns:
-        tests = tests.with_columns(bound=pl.lit(None, pl.Float64))
     return [
         finding_of_model(model, summary.filter(model=model), tests.filter(model=model), facts)
         for model in values_in_order(summary, "model")
@@ -198,7 +195,9 @@ def count_findings(counts: pl.DataFrame, tests: pl.DataFrame) -> Iterator[str]:
         if tested:
             few = f"no {name} of {tested:,} tested stands out"
             yield f"{found:,} of {tested:,} tested {plural(name)} stand{'s' * (found == 1)} out" if found else few
-        untestable = tests.filter(of_type, is_untestable())
+        # Where clusters are too few for any test, the datasets are named.
+        nothing = [name for name, clusters in untested_datasets(rows).items() if clusters < FEWEST_TESTED]
+        untestable = tests.filter(of_type, is_untestable(), ~pl.col("dataset").is_in(nothing))
         if len(untestable):
             yield untestable_text(untestable, name)
 
@@ -313,16 +312,20 @@ def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[st
         counts: from `significant_tests`.
         order: the datasets in the order in which they are named.
     """
-    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("clusters").max())
-    none = by_dataset.filter(n=0)
-    clusters = dict(none.select("dataset", "clusters").rows())
+    clusters = untested_datasets(counts)
     named = [name for name in order if name in clusters]
-    few = [name for name in named if clusters[name] is not None and clusters[name] < LEAST_CLUSTERS]
+    few = [name for name in named if clusters[name] < FEWEST_TESTED]
     other = [name for name in named if name not in few]
     if few:
-        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[LEAST_CLUSTERS]} clusters)"
+        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[FEWEST_TESTED]} clusters)"
     if other:
         yield f"nothing could be tested in {join_names(other)}"
+
+
+def untested_datasets(counts: pl.DataFrame) -> dict[str, int]:
+    """Returns the datasets in which nothing could be tested, with the most clusters that a number of theirs has."""
+    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("clusters").max())
+    return dict(by_dataset.filter(n=0).select("dataset", pl.col("clusters").fill_null(FEWEST_TESTED)).rows())
 
 
 def unmeasurable_findings(withheld: Mapping[str, str]) -> Iterator[str]:

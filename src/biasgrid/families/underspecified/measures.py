@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import coverage
+from biasgrid.families.measures import coverage, undetected_difference
 from biasgrid.families.underspecified.associations.components import sums_of_pairs
 from biasgrid.families.underspecified.associations.intensity import eta_of_cell, mu
 from biasgrid.families.underspecified.associations.negation import CORRELATION
@@ -26,7 +26,7 @@ from biasgrid.families.underspecified.associations.parts import (
     sums_of_parts,
 )
 from biasgrid.families.underspecified.associations.preference import least_mass
-from biasgrid.families.underspecified.associations.records import records_of_subjects
+from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
 from biasgrid.families.underspecified.associations.shares import measures_of_preferences
 from biasgrid.families.underspecified.associations.sizes import derive, left_out_of_derived, share_mu
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
@@ -42,14 +42,15 @@ from biasgrid.families.underspecified.observe import (
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,
+    few_names,
     improbable,
     score_checks,
-    templates,
     unknown_tokens,
 )
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
-from biasgrid.stats.sums import Finish, Sums
+from biasgrid.groups.records import number_templates
+from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
@@ -105,6 +106,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         yield from sums_of_pairs(SwapGroups.of(known), known)
     if options.get("task") in WITHOUT_ANSWERS:
         yield coverage(partial(share_of_swap_groups, observations, known))
+        yield from undetected_difference(partial(unanswered_differences, observations))
     if "stereotypes" in options:
         yield stereotype_agreement(observations, options["stereotypes"])
     if options["measures"] != [] and not known.is_empty():
@@ -246,6 +248,37 @@ def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcom
     return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
 
 
+def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
+
+    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+
+    Args:
+        observations: from `observe`.
+        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+    """
+    key, sides = "subject", ("subject1", "subject2")
+    if not observations["group1"].is_null().all():
+        key, sides = "subject_group", ("group1", "group2")
+    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
+    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
+    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
+    place, templates = number_templates(observations["template"].to_numpy().astype(np.int64))
+    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
+    # What is of one group on both sides counts once for it.
+    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
+    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
+    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
+    compared = columns[..., 3].sum(axis=1) > 0
+    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
+    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
+    if len(keys):
+        along = {TEMPLATES: Along(templates, columns[compared])}
+        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
+        yield sums.named(f"{outcome}_difference")
+
+
 def evidence(cell: MeasuredCell) -> Evidence:
     """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
     return evidence_of_associations(
@@ -268,7 +301,8 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    yield templates(observations)
+    names = subject_groups_of(observations)
+    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
 
 
 def mass_of_pronouns(predictions: pl.LazyFrame) -> str:
