@@ -31,6 +31,15 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
     assert config.source_of_tokenizer("bert")["checkpoint"] == "bert-base-uncased"
 
 
+def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() -> None:
+    precise, coarse = (
+        parse_config(changed("inference", {"precision": each}), "c.yaml") for each in ("float32", "float16")
+    )
+    for model in ("masked", "answers"):
+        assert "precision" not in precise.question(model, "religion").options
+        assert coarse.question(model, "religion").options["precision"] == "float16"
+
+
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [

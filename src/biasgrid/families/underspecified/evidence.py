@@ -105,7 +105,7 @@ def with_shares(chosen: pl.DataFrame, observations: pl.DataFrame, precision: str
         observations: all, with their scores.
         precision: see `preference.least_mass`.
     """
-    least = least_mass(scores_in_groups(answered_groups(observations)), precision)
+    least = least_mass(scores_in_groups(observations), precision)
     scored = observations.select("swap_group", "scores").filter(is_among("swap_group", chosen["swap_group"]))
     share = preferences_of(scores_in_groups(scored.sort("swap_group")), least).share
     return chosen.with_columns(comparison=pl.Series(share)).filter(pl.col("comparison").is_not_nan())

@@ -111,7 +111,7 @@ def stored_step(scores: FloatArray) -> float:
     """Returns the steps in which scores were stored, 0 where they have all their digits.
 
     Args:
-        scores: any shape.
+        scores: any shape; NaN, of what was not answered, says nothing.
     """
     flat = scores.reshape(-1)
     if len(flat) < FEWEST_SCORES or are_multiples(flat, 10.0 ** (1 - DECIMALS[0])):
