@@ -15,9 +15,9 @@ from small_estimates import over, settings_of
 from worlds import over_clusters
 
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.groups.measures import difference, failure_rate
+from biasgrid.groups.measures import failure_rate
 from biasgrid.groups.records import SubjectOutputs, records_of
-from biasgrid.groups.terms import TermScores, permute_groups, scores_of_terms
+from biasgrid.groups.terms import TermScores, difference, permute_groups, scores_of_terms
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm

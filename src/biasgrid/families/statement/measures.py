@@ -23,9 +23,9 @@ from biasgrid.families.statement.observe import READ, SAID, YES, by_class, obser
 from biasgrid.families.statement.table_parts import TableParts
 from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measures import difference, finishes, measure_groups
+from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, records_of
-from biasgrid.groups.terms import derive, scores_of_terms
+from biasgrid.groups.terms import derive, difference, scores_of_terms
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
