@@ -33,3 +33,18 @@ def empty(share_of: ShareOfOutcome[Numbers]) -> Numbers:
 def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers of which a scorer or encoder read only the beginning / answers."""
     return share_of("truncated")
+
+
+def refused_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group in which the model declines / answers to it - the same of another group."""
+    return difference_of("refused")
+
+
+def undetected_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group in which nothing was found / answers to it - the same of another group."""
+    return difference_of("undetected")
+
+
+def cut_short_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group that reached the maximum length / answers to it - the same of another group."""
+    return difference_of("length")

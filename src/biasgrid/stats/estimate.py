@@ -116,8 +116,10 @@ def welch_source(sums: FloatArray) -> VarianceSource:
         for number in np.flatnonzero(count > 1):
             known = means[number][~np.isnan(means[number])]
             parts[side, number], free[side, number] = known.var(ddof=1) / len(known), len(known) - 1
-    variance = parts.sum(axis=0)
-    return VarianceSource(np.asarray(variance), divide(variance**2, (parts**2 / free).sum(axis=0)))
+    variance = np.asarray(parts.sum(axis=0))
+    # Of no variance any degrees of freedom say the same.
+    df = np.where(variance == 0, free.min(axis=0), divide(variance**2, (parts**2 / free).sum(axis=0)))
+    return VarianceSource(variance, df)
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
