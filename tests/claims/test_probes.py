@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 from golden_claims import BISECTED, claims_of, inputs_of
 from worlds_of_probes import hired

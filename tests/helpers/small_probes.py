@@ -12,9 +12,9 @@ import pytest
 from golden import FOLDER
 from small_tables import predictions_of, whole
 
+from biasgrid.families.estimates import with_estimate_columns
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.estimates import with_estimate_columns
 from biasgrid.families.probe.measures import derive, measure, observe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read

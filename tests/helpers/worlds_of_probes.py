@@ -1,4 +1,4 @@
-"""Worlds of probes of which the truth is known: probes with as many items and names as one likes, and answers to them."""
+"""Worlds of probes of which the truth is known: probes of any number of items and names, and answers to them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from small_probes import cell_of, estimated, files_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measures import observe, validity
+from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.tables.completeness import check_rows, withhold_invalid
 from biasgrid.tables.metric import MetricDefinitions
-from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.observe import read_probe_of_cell
 
 GROUPS = ("man", "woman")
 

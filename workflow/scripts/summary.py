@@ -9,7 +9,10 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
+from functools import partial
+
 from biasgrid.base.files import write_text
+from biasgrid.stats.power import items_for_half_width
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance_of_cells, table_provenance
@@ -19,7 +22,8 @@ measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 cells = provenance_of_cells(snakemake.input.measures)
 told = snakemake.params.headlines, snakemake.params.marks
-summary = summarise(measures, with_scoring(models, cells), *told, snakemake.params.controls)
+planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
+summary = summarise(measures, with_scoring(models, cells), *told, snakemake.params.controls, planned=planned)
 facts = table_provenance(
     snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells
 )

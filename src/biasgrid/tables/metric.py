@@ -26,7 +26,6 @@ LETTERS = "ABCD"
 """From healthy to catastrophic."""
 WITHHOLD_MARKS = ("one_answer", "first_option", "same_text", "few_items", "at_chance", "refusals_differ")
 """The validity flags that leave a cell no marks."""
-WITHIN_PLACEBO = "no larger than what the placebo leaves open"
 WORST_OF_SECTION = 3
 """How many of its marks make the mark of a section."""
 NEAR = 1e-9
@@ -46,7 +45,7 @@ class Mark:
         harm: what the source warns of.
         counts: whether it counts in the mark of a section.
         placebo: the measure of a placebo; what lies within its interval has no mark but A.
-        original: whether it is given as GenderBench gives it, by the best value of an interval, and withheld by nothing.
+        original: whether it is given as GenderBench gives it: by the best value of an interval, and always.
     """
 
     letter: str
@@ -362,17 +361,27 @@ class MarkRange(NamedTuple):
     Attributes:
         best: the best mark in its interval, None where it has no mark.
         worst: the worst one.
-        reason: why it has none, None where it has some or no interval.
     """
 
     best: str | None = None
     worst: str | None = None
-    reason: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the interval has several marks."""
+        return self.best != self.worst
 
     @property
     def text(self) -> str | None:
         """One letter where the whole interval has it, else a range such as `A to C`."""
         return self.best if self.best == self.worst else f"{self.best} to {self.worst}"
+
+
+def room_in_mark(marks: Sequence[Mark], value: float) -> float:
+    """Returns how far a value is from the nearest one with another mark."""
+    own = mark_of(marks, value)
+    others = (mark for mark in marks if mark.letter != own)
+    return min((max(mark.low - value, value - mark.high, 0.0) for mark in others), default=float("inf"))
 
 
 def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> MarkRange:

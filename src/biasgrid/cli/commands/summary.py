@@ -99,6 +99,14 @@ def legend(rows: Sequence[SummaryRow], level: float) -> str:
         lines.append(f"a..b: {100 * level:g} % interval over clusters (templates that do not reword each other)")
     if any(row["null_mean"] is not None and row["low"] is None for row in rows):
         lines.append(">c: noise alone would give c")
+    ranges = [row for row in rows if row["mark"] and " to " in row["mark"]]
+    if ranges:
+        lines.append("A to C: the interval has several marks")
+    lines += [
+        f"{row['measure']} ({row['dataset']}, {row['model']}): one mark with {row['more_items']:,} more items"
+        for row in ranges
+        if row["more_items"]
+    ]
     if any(row["measure"] == "significant_tests" for row in rows):
         lines.append("significant_tests: significant (q <= 0.05), of those tested")
     return "\n".join(lines)

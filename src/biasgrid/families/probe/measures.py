@@ -62,13 +62,13 @@ from biasgrid.families.probe.metrics.sums import (
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
 from biasgrid.families.probe.validity import knows_right_answers, validity
-from biasgrid.stats.estimate import SHARES as SHARES_APART
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.measures import SIGNIFICANT
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+SHARES_APART: IntervalMethod = "difference of shares"
 LEAST_NAMES = 2
 """Of fewer names a group's answers cannot vary."""
 OWN_REASON = "made by the probe's own class"
@@ -266,9 +266,7 @@ def is_of_shares(metric: Metric) -> bool:
     return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
 
 
-def by_group(
-    name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP
-) -> Iterator[Sums]:
+def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
     """What a metric is, or compares, of the answers of each group alone, where there are groups.
 
     Args:

@@ -91,9 +91,7 @@ def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
     rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
     rows = rows.join(asked, on="instance", how="left", maintain_order="left")
     places = rows.select("label", "options").unique(maintain_order=True)
-    position = [
-        options.index(label) + 1 if label in options else None for label, options in places.rows()
-    ]
+    position = [options.index(label) + 1 if label in options else None for label, options in places.rows()]
     placed = places.with_columns(position=pl.Series(position, dtype=pl.Int64))
     found = rows.join(placed, on=["label", "options"], how="left", maintain_order="left")
     return found.select("label", "expected", "value", pl.format("option {}", "position").alias("position"))

@@ -126,7 +126,8 @@ def with_denominators(metrics: Mapping[str, Metric], evaluator: Evaluator, mode:
     return found
 
 
-def of_answers_alone(metric: Metric) -> Metric | None:
+def of_answers_alone(metric: Metric) -> OfAsked | None:
     """Returns a number of all that was asked as one of answers alone; None of another."""
-    is_of_asked = isinstance(metric, OfAsked) and metric.among == ASKED
-    return metric.model_copy(update={"among": "answers"}) if is_of_asked else None
+    if isinstance(metric, OfAsked) and metric.among == ASKED:
+        return metric.model_copy(update={"among": "answers"})
+    return None

@@ -77,10 +77,12 @@ def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, al
     for part in parts:
         claims |= claims_of_shares(part, alpha)
     for name, metric in probe.head.metric.items():
-        if claim := claim_of_metric(name, metric, parts, alpha):
-            claims[name, "", None] = claim
+        if found := claim_of_metric(name, metric, parts, alpha):
+            claims[name, "", None] = found
     over_all = {key_of(part) for part in parts if len(part.along) > 1}
-    rows = named_factors(estimates).join(claims_table(claims), on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    rows = named_factors(estimates).join(
+        claims_table(claims), on=KEY, how="left", nulls_equal=True, maintain_order="left"
+    )
     taken = pl.col("is_claim") & pl.col("other").is_null() & pl.col("claim").is_not_null()
     claim = pl.col("claim").struct
     over = pl.when(bool(over_all)).then(pl.lit(OVER_ALL)).otherwise(pl.lit(OVER_ITEMS))
@@ -89,6 +91,7 @@ def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, al
         *(pl.when(~taken).then(name).alias(name) for name in ("se", "df")),
         generalises_to=pl.when(taken).then(over).otherwise("generalises_to"),
     ).drop("claim")
+    rows = rows.with_columns(method=pl.when(pl.col("low").is_not_null()).then("method"))
     is_few = pl.col("low").is_null() & pl.col("value").is_not_null() & (pl.col("clusters") >= LEAST_ITEMS)
     one_name = is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
     rows = rows.with_columns(reason=pl.when(one_name).then(pl.lit(ONE_NAME)).otherwise("reason"))
@@ -156,9 +159,7 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     names = half_width([over_names(of_means, NAMES)], alpha)
     moved_low, moved_high = values - np.hypot(values - low, names), values + np.hypot(high - values, names)
     items_part = ((high - low) / 2) ** 2 / (((high - low) / 2) ** 2 + names**2)
-    return SharesOverNames(
-        ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part
-    )
+    return SharesOverNames(ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part)
 
 
 def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
@@ -252,7 +253,7 @@ class Apart(NamedTuple):
 
     @property
     def p(self) -> float:
-        """p of no difference."""
+        """P of no difference."""
         return float(np.maximum(p_values(self.centre, self.sources), self.least_p)[0])
 
 
@@ -268,7 +269,7 @@ def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
         return Apart(found.centre, [found.source, *sources], float(found.sign_flip_p[0]))
     totals = items.sum(axis=1)
     variance, units = jackknife(leave_one_out(items, totals, DIFFERENCE.function))
-    return Apart(DIFFERENCE(totals), [VarianceSource(variance, units - 1.0), *sources], 0.0)
+    return Apart(DIFFERENCE(totals), [VarianceSource(variance, (units - 1).astype(np.float64)), *sources], 0.0)
 
 
 def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,8 @@ from biasgrid.families.probe.files.metrics import GROUP_KEY, Metric, Observation
 from biasgrid.families.probe.metrics.averages import averaging_terms
 
 
-class MeanOfPart(NamedTuple):
+@dataclass(frozen=True)
+class MeanOfPart:
     """The mean of some observations.
 
     Attributes:
@@ -61,8 +61,10 @@ class CellObservations:
         placed = observations.cast({pl.Categorical: pl.String}).join(items, on="item", maintain_order="left")
         keyed = with_key_columns(placed, sorted({*keys, *filter(None, [name_key])} - {GROUP_KEY}))
         names = recurring_names(keyed, name_key) if name_key else []
-        place = pl.col(key_column_name(name_key)).replace_strict(names, range(len(names)), default=None) if names else None
-        keyed = keyed.with_columns(name_place=pl.lit(None) if place is None else place).cast({"name_place": pl.UInt32})
+        place = pl.lit(None, pl.UInt32)
+        if name_key and names:
+            place = key_column(name_key).replace_strict(names, range(len(names)), default=None, return_dtype=pl.UInt32)
+        keyed = keyed.with_columns(name_place=place)
         asked = keyed.select(map(key_column_name, (GROUP_KEY, *keys))).unique()
         answers = keyed.unique("instance", keep="first", maintain_order=True)
         return cls(keyed, items["item"].to_list(), names, asked, answers)
@@ -149,7 +151,7 @@ def mean_of_part(rows: pl.DataFrame, items: int, names: int, metric: Metric) -> 
     counts, hit, weight = averaging_terms(metric)
     by_item, some = metric.over == "items", rows.filter(counts)
     part = part_of_answers(some, (hit * weight).sum(), weight.sum(), items, names, by_item=by_item)
-    return part._replace(count=int((part.sums[:, 1] > 0).sum()) if by_item else len(some))
+    return replace(part, count=int((part.sums[:, 1] > 0).sum()) if by_item else len(some))
 
 
 def part_of_answers(
