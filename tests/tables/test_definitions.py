@@ -38,7 +38,7 @@ FOLDERS = [file.parent.relative_to(PACKAGE).as_posix() for file in FILES]
 OTHERS = [folder for folder in FOLDERS if folder != SHARED]
 KINDS_OF_METRICS = ("metrics", "pairs")
 """Sections of what probes make their own metrics of, whose names are no measures."""
-OF_EACH_FAMILY = {"coverage", "cut_short", "refused", "cut_by_scorer", "same_text"}
+OF_EACH_FAMILY = {"coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "one_answer"}
 """What families count in ways of their own: what is answered, how texts end, and which texts are compared."""
 
 

@@ -13,8 +13,10 @@ from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.validity import (
     LONGEST_ANSWER_SHOWN,
+    commonest_share,
     equal_scores,
     improbable,
+    one_answer,
     same_text,
     score_checks,
     text_checks,
@@ -44,7 +46,9 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield undetected(cell)
     if isinstance(read_probe_of_cell(cell.options).head.evaluator, OptionLetter | LetterMeaning | OneWord | YesNo):
         chosen = chosen_labels(cell)
-        yield from one_answer(chosen)
+        # Who gives the answer that is expected of all prompts says what is expected.
+        if chosen["expected"].null_count() or chosen["expected"].n_unique() > 1:
+            yield from one_answer(chosen.select("value", name="label"))
         yield from first_option(chosen)
     yield few_items(cell.observations)
 
@@ -97,29 +101,9 @@ def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
     return found.select("label", "expected", "value", pl.format("option {}", "position").alias("position"))
 
 
-def one_answer(chosen: pl.DataFrame) -> Iterator[Check]:
-    """Answers that are the commonest one / answers; nothing where one and the same answer is expected of all."""
-    expected = chosen["expected"]
-    if expected.null_count() or expected.n_unique() > 1:
-        yield from commonest_share("one_answer", chosen.select("value", name="label"))
-
-
 def first_option(chosen: pl.DataFrame) -> Iterator[Check]:
     """Answers that choose the commonest place among the options / answers that choose an option."""
     yield from commonest_share("first_option", chosen.select("value", name="position").drop_nulls())
-
-
-def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
-    """Yields how large the share of the commonest of some answers is.
-
-    Args:
-        flag: of what.
-        rows: `name`, what was answered, and `value`, how much of an answer that is.
-    """
-    weights = rows.group_by("name").agg(pl.col("value").sum()).sort(-pl.col("value"), "name")
-    if len(weights):
-        whole = float(weights["value"].sum())
-        yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
 
 
 def few_items(observations: pl.DataFrame) -> Check:

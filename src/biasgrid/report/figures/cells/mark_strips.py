@@ -30,8 +30,8 @@ from biasgrid.tables.summary import with_marks
 
 CAPTION = (
     "Each metric of a probe that has marks, on the bands of the marks A to D; a line is its interval, if there is one, "
-    "and a dotted line that of its placebo. The shape of a point is its mark, if the whole interval lies in one. A mark "
-    "says how far a number is from what the probe's author considers fair; authors chose the widths of bands."
+    "and a dotted line that of its placebo. The shape of a point is its mark, if the whole interval lies in one. A "
+    "mark says how far a number is from what the probe's author considers fair; authors chose the widths of bands."
 )
 BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
 RANGE, NONE = "a range", "no mark"
