@@ -24,7 +24,9 @@ NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 LETTERS = "ABCD"
 """From healthy to catastrophic."""
-WITHHOLD_MARKS = ("one_answer", "first_option", "same_text", "few_items", "at_chance", "refusals_differ")
+WITHHOLD_MARKS = (
+    "one_answer", "first_option", "same_text", "undetected", "few_items", "at_chance", "refusals_differ",
+)  # fmt: skip
 """The validity flags that leave a cell no marks."""
 WORST_OF_SECTION = 3
 """How many of its marks make the mark of a section."""

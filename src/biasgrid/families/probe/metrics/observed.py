@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.files.metrics import GROUP_KEY, Metric, ObservationMetric
-from biasgrid.families.probe.metrics.averages import averaging_terms
+from biasgrid.families.probe.metrics.averages import averaging_terms, of_answers_alone
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,9 @@ class CellObservations:
     def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
         """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key."""
         rows = self.rows.filter(key_column(key) == value) if key else self.rows
+        if self.rows["undetected"].all():
+            # Who finds nothing anywhere has not seen that nobody got a Yes.
+            metric = of_answers_alone(metric) or metric
         return mean_of_part(rows, len(self.items), len(self.names), metric)
 
     def values(self, key: str) -> list[str]:
