@@ -95,7 +95,7 @@ def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, al
     is_few = pl.col("low").is_null() & pl.col("value").is_not_null() & (pl.col("clusters") >= LEAST_ITEMS)
     one_name = is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
     rows = rows.with_columns(reason=pl.when(one_name).then(pl.lit(ONE_NAME)).otherwise("reason"))
-    parts_of_items = {key: claim.items_part for key, claim in claims.items()}
+    parts_of_items = {key: claim.items_part for key, claim in claims.items() if key[0] in probe.head.metric}
     parts_of_items |= {key_of(part): part_of_items(part, alpha) for part in parts if is_signed(part)}
     return pl.concat([rows, items_part(parts_of_items, rows)], how="diagonal_relaxed")
 

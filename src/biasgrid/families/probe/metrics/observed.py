@@ -21,11 +21,13 @@ class MeanOfPart:
     Attributes:
         sums: shape (items, 2), of each item what is added up, and of how much: their sums make the mean.
         count: how many items or answers it is of.
+        answers: how many answers.
         names: shape (names, 2), the same of each name; no names where these are no random factor.
     """
 
     sums: FloatArray
     count: int
+    answers: int
     names: FloatArray
 
 
@@ -146,7 +148,7 @@ def mean_of_part(rows: pl.DataFrame, items: int, names: int, metric: Metric) -> 
     """Returns the mean that a metric takes of observations: each answer has the same weight, or each item.
 
     Args:
-        rows: with `place` (the item's), `name_place`, `undetected`, `label`, `expected` and `value`.
+        rows: with `instance`, `place` (the item's), `name_place`, `undetected`, `label`, `expected` and `value`.
         items: how many items there are.
         names: how many names there are.
         metric: the metric.
@@ -154,7 +156,8 @@ def mean_of_part(rows: pl.DataFrame, items: int, names: int, metric: Metric) -> 
     counts, hit, weight = averaging_terms(metric)
     by_item, some = metric.over == "items", rows.filter(counts)
     part = part_of_answers(some, (hit * weight).sum(), weight.sum(), items, names, by_item=by_item)
-    return replace(part, count=int((part.sums[:, 1] > 0).sum()) if by_item else len(some))
+    count = int((part.sums[:, 1] > 0).sum()) if by_item else len(some)
+    return replace(part, count=count, answers=some["instance"].n_unique())
 
 
 def part_of_answers(
@@ -171,14 +174,15 @@ def part_of_answers(
         by_item: whether each item has the same weight.
 
     Returns:
-        Its count is the sum of `of` over all.
+        Its counts are the sum of `of` over all.
     """
     sums = rows.group_by("place", "name_place").agg(hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64))
     sums = sums.filter(pl.col("weight") > 0).sort("place", "name_place")
     if by_item:
         sums = sums.with_columns(pl.col("hit", "weight") / pl.col("weight").sum().over("place"))
     of_items = placed_sums(sums, "place", items)
-    return MeanOfPart(of_items, round(float(of_items[:, 1].sum())), placed_sums(sums, "name_place", names))
+    count = round(float(of_items[:, 1].sum()))
+    return MeanOfPart(of_items, count, count, placed_sums(sums, "name_place", names))
 
 
 def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:

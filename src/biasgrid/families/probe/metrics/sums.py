@@ -49,6 +49,7 @@ class ItemSums(NamedTuple):
         left_out: how many answers say nothing.
         names: shape (names, columns), the same of each name; None where its interval is over items alone.
         other: the group that it is compared with, if any.
+        cases: how many answers a share is of, which is the most that it is worth.
     """
 
     group: str | None
@@ -57,11 +58,7 @@ class ItemSums(NamedTuple):
     left_out: int
     names: FloatArray | None = None
     other: str | None = None
-
-    @property
-    def cases(self) -> int:
-        """How many items it has anything of."""
-        return int((self.sums != 0).any(axis=1).sum())
+    cases: int = 0
 
 
 class Units(NamedTuple):
@@ -152,7 +149,7 @@ def sums_of_whole(
         return sums_of_part(metric, observed, None, observed.part(metric), left_out)
     # A sample may leave values out. Another one in their places, so that the columns are known from the probe's file,
     # changes neither the largest nor the smallest mean.
-    nothing = MeanOfPart(np.zeros((len(observed.items), 2)), 0, np.zeros((len(observed.names), 2)))
+    nothing = MeanOfPart(np.zeros((len(observed.items), 2)), 0, 0, np.zeros((len(observed.names), 2)))
     stand_in = next(iter(parts.values()), nothing)
     columns = [sums_of_part(metric, observed, value, parts.get(value, stand_in), left_out) for value in values]
     count = sum(part.count for part in parts.values())
@@ -173,7 +170,7 @@ def sums_of_part(
     """Returns the sums of a part: those of its mean or, of a metric that is a line, those of this over items alone."""
     if not isinstance(metric, CovariateLine):
         names = part.names if isinstance(metric, OVER_NAMES) else None
-        return ItemSums(value, part.sums, part.count, left_out, names)
+        return ItemSums(value, part.sums, part.count, left_out, names, cases=part.answers)
     lines = sums_of_lines(observed.covariate(metric.covariate), mean(part.sums), part.sums[:, 1])
     return ItemSums(value, lines, part.count, left_out)
 
@@ -192,7 +189,7 @@ def sums_of_answers(
         left_out: how many answers say nothing.
     """
     part = part_of_answers(answers, summed, of, len(units.items), len(units.names))
-    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None)
+    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
 
 
 def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
