@@ -15,7 +15,7 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.sections import Model, Name, Section, Tokenizer
-from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
+from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
 from biasgrid.tables.metric import MarkSection, Measure
 
@@ -54,6 +54,11 @@ class DatasetSection(Section):
         None,
         description="asks a random sample of it; all without it, which for generative models and more than "
         f"{MOST_UNASKED:,} instances must be said: `all`",
+    )
+    sample_by: SampleBy = Field(
+        "blocks",
+        description="what a sample takes: `blocks`, fewer subjects, attributes and fillings, all templates of each, "
+        "or `rows`, some of everything, so that each number has fewer templates (see docs/datasets.md)",
     )
     template_clusters: TemplateClusters = Field(
         "auto",

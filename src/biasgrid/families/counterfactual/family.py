@@ -81,7 +81,7 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

@@ -59,7 +59,7 @@ class Statements(Family):
             domains=folder / section.domains,
             as_original=section.mode == "apes",
             repetitions=section.repetitions,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
             prompt=section.prompt,
         )

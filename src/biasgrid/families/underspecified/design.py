@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import combinations, compress, product
 
 from biasgrid.families.family import OneToken
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import ALL, BlockSample, Sample
+from biasgrid.families.underspecified.blocks import Blocks, blocks_of_sample
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
@@ -76,7 +77,14 @@ class Design:
     @property
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
+        if isinstance(self.asked, BlockSample):
+            return 4 * self.blocks.swap_groups
         return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The blocks that are asked, of a sample of them."""
+        return blocks_of_sample(self, self.asked or ALL)
 
     @property
     def lead(self) -> str:

@@ -224,7 +224,7 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
-            sample=sample_unless_all(section.sample_of(variant)),
+            sample=sample_unless_all(section.sample_of(variant), section.sample_by),
             prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
