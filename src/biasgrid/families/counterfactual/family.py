@@ -102,6 +102,23 @@ class Counterfactual(Family):
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
 
+    def sampled(self, lists: CasePack, clusters: Sequence[int]) -> str | None:
+        """Says of how many clusters of templates a sample asks cases, and how many right classes they have."""
+        if lists.sample is None:
+            return None
+        from biasgrid.families.counterfactual.expand import cases_of_sample
+
+        chosen = cases_of_sample(lists, lists.sample)
+        asked = [
+            block.template for block in lists.blocks if chosen[block.first_case : block.first_case + block.cases].any()
+        ]
+        there = {clusters[block.template] for block in lists.blocks}
+        found = f"{len({clusters[place] for place in asked})} of {len(there)} clusters of templates"
+        labels = {label for template in lists.templates if (label := template.label) is not None}
+        of_labels = {lists.templates[place].label for place in asked} & labels
+        classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""
+        return f"{int(chosen.sum()):,} cases: {found}{classes}"
+
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""
         return GROUP_FIGURES

@@ -8,6 +8,7 @@ nothing can be said of a group. Larger samples hold the smaller ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,10 +53,8 @@ class Blocks(NamedTuple):
 
 def blocks_of_sample(design: Design, sample: Sample) -> Blocks:
     """Returns the blocks of a sample: they have no more swap groups than it asks for, but there is one at least."""
-    names = [item.attribute.name for item in design.items[::2]]
-    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    of_items = np.array([place[name] for name in names], dtype=np.int64)
-    if not names or not design.pairs:
+    of_items = attributes_of_items(design)
+    if not len(of_items) or not design.pairs:
         nothing = np.zeros(0, dtype=np.int64)
         return Blocks(nothing, nothing, of_items)
     templates = np.bincount(of_items)
@@ -115,3 +114,47 @@ def level_of_sample(of_pairs: FloatArray, of_attributes: FloatArray, templates: 
     wanted = sample.count(len(of_pairs) * int(templates.sum()))
     first = int(np.searchsorted(pairs * items, wanted))
     return float(levels[min(first, len(levels) - 1)])
+
+
+class AssociationClusters(NamedTuple):
+    """The associations of which something is asked.
+
+    Attributes:
+        asked: shape (associations,), in how many clusters of templates each is asked.
+        all: shape (associations,), how many clusters ask for its attribute.
+    """
+
+    asked: IntArray
+    all: IntArray
+
+
+def clusters_of_associations(design: Design, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
+    """Returns in how many clusters of templates each association of a sample is asked.
+
+    Args:
+        design: the design.
+        chosen: shape (swap groups,), which of them are asked, by pair and item.
+        clusters: the cluster of each template, by number.
+    """
+    of_items, asked = attributes_of_items(design), chosen.reshape(len(design.pairs), -1)
+    of_cluster = np.array([clusters[item.template] for item in design.items[::2]], dtype=np.int64)
+    first, second = np.array(design.pairs, dtype=np.int64).T
+    counts = [len(subjects.groups) for subjects in design.subjects]
+    second = second + (counts[0] if len(counts) > 1 else 0)
+    found: list[tuple[IntArray, IntArray]] = []
+    for attribute in range(of_items.max(initial=-1) + 1):
+        own = np.unique(of_cluster[of_items == attribute])
+        met = np.zeros(sum(counts), dtype=np.int64)
+        for cluster in own:
+            pairs = asked[:, (of_items == attribute) & (of_cluster == cluster)].any(axis=1)
+            met[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
+        met = met[met > 0]
+        found.append((met, np.full_like(met, len(own))))
+    return AssociationClusters(*(np.concatenate(side) for side in zip(*found, strict=True)))
+
+
+def attributes_of_items(design: Design) -> IntArray:
+    """Returns the attribute of each item, both questions counted as one, by number; shape (items,)."""
+    names = [item.attribute.name for item in design.items[::2]]
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([place[name] for name in names], dtype=np.int64)

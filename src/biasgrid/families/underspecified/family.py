@@ -250,6 +250,20 @@ class Underspecified(Family):
         """Returns how many templates the key `limit` leaves."""
         return min(len(lists.templates), lists.limit.get("templates", len(lists.templates)))
 
+    def sampled(self, lists: WordLists, clusters: Sequence[int]) -> str | None:
+        """Says how many of the associations that a sample asks have all their clusters."""
+        from biasgrid.families.underspecified.blocks import clusters_of_associations
+        from biasgrid.families.underspecified.expand import asked_groups
+
+        design = design_of(lists)
+        if design.asked is None:
+            return None
+        chosen = asked_groups(design, design.asked)
+        found = clusters_of_associations(design, chosen, clusters)
+        whole, (fewest, most) = (found.asked == found.all).sum(), (found.all.min(), found.all.max())
+        number = f"{most}" if fewest == most else f"{fewest} to {most}"
+        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(found.all):,} associations with {number} clusters"
+
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""
         own = (*ASSOCIATION_FIGURES, SUBJECT_GROUPS) if len(dataset.subjects) == 2 else ASSOCIATION_FIGURES
