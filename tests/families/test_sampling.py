@@ -23,6 +23,7 @@ from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.runs.counts import samples_told
 from biasgrid.tables.keys import request_keys
 
 DIGEST_OF_ROWS = "5a0413f162a96ed4"
@@ -342,3 +343,28 @@ def test_digests_of_rows_are_what_they_were() -> None:
     rows, blocks = (each.digest() for each in lists)  # type: ignore[attr-defined]
     assert rows != blocks
     assert rows == DIGEST_OF_ROWS
+
+
+def told_of(config: Config) -> list[str]:
+    return list(samples_told(config, load_word_lists(config)))
+
+
+def test_a_sample_says_what_it_can_test() -> None:
+    assert told_of(demo("religion", "all")) == []
+    blocks, of_masked = told_of(demo("religion", {"units": 40}))
+    assert blocks == "religion (qa), sample of 40 swap groups: 8 of 8 associations with 4 clusters"
+    assert of_masked.startswith("religion (lm-synthetic), sample of 40 swap groups")
+    # Of a fifth of all, by rows, hardly any association has all of its clusters.
+    rows, _ = told_of(demo("religion", {"units": 15}, sample_by="rows"))
+    whole = int(rows.split(": ")[1].split(" of ")[0])
+    assert rows == f"religion (qa), sample of 15 swap groups: {whole} of 12 associations with 4 clusters"
+    assert whole < 6
+
+
+def test_samples_of_cases_and_statements_say_which_clusters_they_have() -> None:
+    (cases,) = told_of(demo("sentiment", {"units": 5}))
+    assert cases == "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+    (fewer,) = told_of(demo("sentiment", {"units": 5}, sample_by="rows"))
+    assert fewer.startswith("sentiment (cases), sample of 5 cases: 5 of 26 clusters of templates")
+    (said,) = told_of(statements(sample={"units": 30}))
+    assert said == "race-statements (statements), sample of 30 statements: 11 of 11 clusters of templates"

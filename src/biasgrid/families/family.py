@@ -230,12 +230,12 @@ class Family(ABC):
         """Returns how many of the templates are asked, the first ones; see `cluster_texts`."""
         return len(self.cluster_texts(lists))
 
-    def sampled(self, lists: Any, clusters: Sequence[int]) -> str | None:
+    def sampled(self, lists: Any, clusters: Callable[[], Sequence[int]]) -> str | None:
         """Says what can be tested of what a sample asks; None without a sample, and where it is asked as the whole is.
 
         Args:
             lists: the lists.
-            clusters: the cluster of each template, by number.
+            clusters: returns the cluster of each template, by number.
         """
         return None
 

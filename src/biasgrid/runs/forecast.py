@@ -130,20 +130,6 @@ def forecast_intervals(
     ]
 
 
-def samples_told(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
-    """Yields what can be tested of the sample of each dataset and variant that has one.
-
-    Args:
-        config: the config.
-        lists: the word lists of all selected datasets and variants.
-    """
-    for (dataset, variant), content in lists.items():
-        if dataset in config.run.datasets:
-            clusters = clusters_of_variant(config, lists, dataset, variant)
-            if told := config.family(dataset).sampled(content, clusters):
-                yield f"{dataset} ({variant}), sample of {told}"
-
-
 def dataset_and_variant(cell: CellPlan) -> tuple[str, str]:
     """Returns the dataset and the variant that a cell asks."""
     return cell.dataset, cell.variant

@@ -64,8 +64,7 @@ def plan(
     how the number `x` is known: exact, sampled, at most or about.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.counts import json_data
-    from biasgrid.runs.forecast import samples_told
+    from biasgrid.runs.counts import json_data, samples_told
     from biasgrid.runs.plan import MachineRate, make_plan
 
     if rate is not None and rows_per_second is not None:

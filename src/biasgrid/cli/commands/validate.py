@@ -14,7 +14,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
-    from biasgrid.runs.forecast import samples_told
+    from biasgrid.runs.counts import samples_told
 
     with report_errors():
         parsed = load_checked_config(config, word_lists)

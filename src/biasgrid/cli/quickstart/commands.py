@@ -175,7 +175,7 @@ def init(
 def told_of_samples(config: Path) -> list[str]:
     """Returns what can be tested of the samples of a config that was written."""
     from biasgrid.config import load_word_lists, parse_config, read_config
-    from biasgrid.runs.forecast import samples_told
+    from biasgrid.runs.counts import samples_told
 
     parsed = parse_config(read_config(config), str(config))
     return list(samples_told(parsed, load_word_lists(parsed)))

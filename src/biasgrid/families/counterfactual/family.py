@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ class Counterfactual(Family):
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
 
-    def sampled(self, lists: CasePack, clusters: Sequence[int]) -> str | None:
+    def sampled(self, lists: CasePack, clusters: Callable[[], Sequence[int]]) -> str | None:
         """Says of how many clusters of templates a sample asks cases, and how many right classes they have."""
         if lists.sample is None:
             return None
@@ -112,8 +112,9 @@ class Counterfactual(Family):
         asked = [
             block.template for block in lists.blocks if chosen[block.first_case : block.first_case + block.cases].any()
         ]
-        there = {clusters[block.template] for block in lists.blocks}
-        found = f"{len({clusters[place] for place in asked})} of {len(there)} clusters of templates"
+        of_template = clusters()
+        there = {of_template[block.template] for block in lists.blocks}
+        found = f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
         labels = {label for template in lists.templates if (label := template.label) is not None}
         of_labels = {lists.templates[place].label for place in asked} & labels
         classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""

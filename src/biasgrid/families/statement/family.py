@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -84,15 +84,16 @@ class Statements(Family):
         """Returns the text of each template, of negations their own."""
         return [template.text for template in lists.templates]
 
-    def sampled(self, lists: StatementPack, clusters: Sequence[int]) -> str | None:
+    def sampled(self, lists: StatementPack, clusters: Callable[[], Sequence[int]]) -> str | None:
         """Says of how many clusters of templates a sample asks statements."""
         if lists.files.sample is None:
             return None
         from biasgrid.families.statement.expand import combinations_asked
 
         asked = [(places[0], len(combinations)) for places, combinations in combinations_asked(lists)]
-        met = {clusters[place] for place, count in asked if count}
-        there, statements = {clusters[place] for place, _ in asked}, sum(count for _, count in asked)
+        of_template = clusters()
+        met = {of_template[place] for place, count in asked if count}
+        there, statements = {of_template[place] for place, _ in asked}, sum(count for _, count in asked)
         return f"{statements:,} statements: {len(met)} of {len(there)} clusters of templates"
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, product
+from typing import TYPE_CHECKING
 
 from biasgrid.families.family import OneToken
 from biasgrid.families.sampling import ALL, BlockSample, Sample
-from biasgrid.families.underspecified.blocks import Blocks, blocks_of_sample
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
@@ -23,6 +23,9 @@ from biasgrid.families.underspecified.word_lists import (
     WordLists,
     types_of,
 )
+
+if TYPE_CHECKING:
+    from biasgrid.families.underspecified.blocks import Blocks
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
@@ -84,6 +87,9 @@ class Design:
     @cached_property
     def blocks(self) -> Blocks:
         """The blocks that are asked, of a sample of them."""
+        # What finds them imports numpy and polars, which plans without such samples do without.
+        from biasgrid.families.underspecified.blocks import blocks_of_sample
+
         return blocks_of_sample(self, self.asked or ALL)
 
     @property
