@@ -179,6 +179,8 @@ class Family(ABC):
         yields_sums: whether `measure` yields `Sums`; else its measures are computed again without each cluster.
         is_synthetic: whether its bias can be put in: it has a module `synthetic`.
         grid_figures: figures that compare the cells of all datasets, by their names.
+        group_number: the measure that says how a model treats a group of its datasets, by which families are compared;
+            empty where none does.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
         sorts: what records of groups there are of the answers to a task, for documents.
@@ -192,6 +194,7 @@ class Family(ABC):
     yields_sums: ClassVar[bool] = False
     is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
+    group_number: ClassVar[str] = ""
     instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Mapping[str, Format]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}

@@ -187,11 +187,17 @@ def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
         yield scores[start : start + ROWS_CHECKED_AT_ONCE]
 
 
-def templates(observations: pl.DataFrame) -> Check:
-    """Returns how many templates a cell has.
+def few_names(names: pl.DataFrame) -> Iterator[Check]:
+    """Yields how many names or terms the smallest group has, where names stand for groups.
+
+    Where each group is a single name, such as a country, it is no sample of anything.
 
     Args:
-        observations: with `template`.
+        names: `bias_type`, `group` and `name`; groups of one bias type are compared.
     """
-    count = observations["template"].n_unique()
-    return Check("templates", count, count)
+    sizes = names.drop_nulls().unique().group_by("bias_type", "group").agg(count=pl.len().cast(pl.Int64))
+    several = pl.col("count").max() > 1, pl.len() > 1
+    found = sizes.filter(pl.all_horizontal(each.over("bias_type") for each in several)).sort("count", "group")
+    if len(found):
+        least = found.row(0, named=True)
+        yield Check("few_names", least["count"], len(found), flag=str(least["group"]))

@@ -28,7 +28,7 @@ from biasgrid.groups.confusion import AVERAGES, RATES, rate_columns, rate_of_cou
 from biasgrid.groups.distances import RATIO, measure_of_distance
 from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units, number_templates
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
 from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, TEMPLATES, Along, Finish, Sums, sum_units, values_table
@@ -68,6 +68,13 @@ class RequestedComparison(NamedTuple):
     comparison: str
 
 
+class FixedClass(NamedTuple):
+    """A class of classifiers whose probability groups are compared by: its name, and its place among all."""
+
+    name: str
+    place: int
+
+
 def requested_comparisons(sort: Sort) -> list[RequestedComparison]:
     """Returns all comparisons that records of a sort allow; averages over classes are macro ones.
 
@@ -87,8 +94,9 @@ def usual_argument(score: Score) -> Argument:
 
 
 def measure_groups(
-    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None
-) -> Iterator[Sums | pl.DataFrame]:
+    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None,
+    fixed: FixedClass | None = None,
+) -> Iterator[Sums | pl.DataFrame]:  # fmt: skip
     """Measures the groups of a cell.
 
     Args:
@@ -96,11 +104,12 @@ def measure_groups(
         asked: which comparisons to make, each with the fields of `RequestedComparison`; None for all that are possible.
         threshold: a threshold of the failure rate to look at besides those of `CURVE`.
         swapped: `case` and `swapped_case`, for the cases that have one; None where no cases have.
+        fixed: of classifiers the class whose probability groups are compared by; without it the right one of each
+            record, which an inclination to one class does not show in: it cancels over the classes.
 
     Yields:
-        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, of the main score
-        (`MAIN_SCORES`) signed differences, the scores of terms that these are made of, and what templates and the order
-        of fillings change; and the failure rates.
+        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, signed differences,
+        the scores of terms that these are made of, what templates and the order of fillings change, and failure rates.
     """
     sort = records.outputs.sort
     main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
@@ -118,10 +127,16 @@ def measure_groups(
     if swapped is not None:
         yield position(scored[main[:2]], swapped)
     yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
-    for scores in scores_of_terms(scored[main[:2]].records, scored[main[:2]].values):
-        options = options_text(score=scored[main[:2]].score, mode=EACH_CASE)
-        yield difference(scores).named("difference", options)
+    of_right = options_text(score=main.score, mode=EACH_CASE)
+    for scores in scores_of_terms(records, scored[main[:2]].values):
+        signed = difference if fixed is None else right_class_difference
+        yield signed(scores).named(signed.__name__, of_right)
         yield from sums_of_terms(scores, main.score)
+    if fixed is not None:
+        options = options_text(score=main.score, argument=fixed.name, mode=EACH_CASE)
+        of_class = score_records(records, main.score, fixed.place)
+        for scores in scores_of_terms(records, of_class.values):
+            yield difference(scores).named("difference", options)
 
 
 def score(scored: ScoredRecords) -> Sums:
@@ -354,7 +369,7 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
 
 
 def difference(scores: TermScores) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
+    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
 
     Args:
         scores: the scores of the terms of a bias type.
@@ -373,9 +388,14 @@ def difference(scores: TermScores) -> Sums:
             over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
     sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
     n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
+    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
     along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
+    return Sums(keys, along, interval="t", test="q", claims_all=bool(np.bincount(scores.group_of).max() > 1))
+
+
+def right_class_difference(scores: TermScores) -> Sums:
+    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
+    return difference(scores)
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
@@ -428,23 +448,3 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
     rows = pl.concat(summed, how="diagonal").to_dicts()
     return pl.DataFrame([shared | row for row in rows], schema=COMPARISON_TYPES)
-
-
-def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
-    """Makes records of a table.
-
-    Args:
-        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
-        outputs: what the model said, in the order of the table.
-    """
-    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
-    (bias_type, bias_types), (group, groups), (term, terms) = named
-    case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
-    return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
-
-
-def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
-    """Returns names as indices into their distinct values, in the order of their first appearance."""
-    distinct = names.cast(pl.String).unique(maintain_order=True)
-    codes = names.cast(pl.Enum(distinct)).to_physical()
-    return codes.to_numpy().astype(np.int64), distinct.to_list()

@@ -94,6 +94,8 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
 MOST_GROUP_PERMUTATIONS = 20_000
 DISTANCE_DECIMALS = 12
 """What is 0.2 but for rounding is not larger than 0.2."""
+FOLDED = "folded at 0, where noise alone puts it above 0: see distance_corrected"
+"""Why distances have no interval."""
 GROUP_SEPARATOR = " & "
 """Stands in the names of intersections, whose terms are not free to be permuted."""
 
@@ -279,8 +281,10 @@ def with_permutation_tests(
         settings: how many permutations are drawn, their seed, and the clusters.
 
     Returns:
-        The estimates with `null_mean`, and rows over terms with `null_mean` and p.
+        The estimates with `null_mean`, and rows over terms with `null_mean` and p; `distance_corrected`, a distance
+        less its null mean with that p, of distances that are measured; and none of the distances with an interval.
     """
+    estimates = without_folded_intervals(estimates)
     names = ["bias_type", "measure", "options"]
     rows = []
     for each in sums:
@@ -310,7 +314,40 @@ def with_permutation_tests(
         value=pl.coalesce("known_value", "value"),
         is_claim=pl.col("known_n").is_null(),
     )
-    return pl.concat([known, of_numbers.drop("known_n", "known_value")], how="diagonal_relaxed")
+    rows_over_terms = of_numbers.drop("known_n", "known_value")
+    corrected = distance_corrected(
+        of_numbers.filter(pl.col("known_value").is_not_null()).select(rows_over_terms.columns)
+    )
+    return pl.concat([known, rows_over_terms, corrected], how="diagonal_relaxed")
+
+
+def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns distances less what arbitrary groups of the same terms give, with the p of their permutation test.
+
+    They have no interval: the distance is folded, and the permutation test says all that there is of its noise.
+
+    Args:
+        rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
+    """
+    return rows.filter(measure="distance").with_columns(
+        measure=pl.lit("distance_corrected"),
+        value=pl.col("value") - pl.col("null_mean"),
+        null_mean=pl.lit(None, pl.Float64),
+        generalises_to=pl.lit(None, pl.String),
+        is_claim=pl.lit(value=True),
+        reason=pl.lit(FOLDED.partition(":")[0]),
+    )
+
+
+def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Takes the intervals off distances, which are folded at 0, and leaves out their rows over other factors."""
+    is_distance = pl.col("measure") == "distance"
+    kept = estimates.filter(~(is_distance & ~pl.col("is_claim").fill_null(value=True)))
+    empty = {name: kept.schema[name] for name in ("low", "high", "se", "df", "method") if name in kept.columns}
+    return kept.with_columns(
+        *(pl.when(~is_distance).then(name).cast(kind).alias(name) for name, kind in empty.items()),
+        reason=pl.when(is_distance & pl.col("low").is_not_null()).then(pl.lit(FOLDED)).otherwise("reason"),
+    )
 
 
 def derive(

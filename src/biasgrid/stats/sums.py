@@ -21,7 +21,7 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
 
-IntervalMethod = Literal["unit", "t", "moderated t", "effective Wilson", "largest", "none"]
+IntervalMethod = Literal["unit", "t", "moderated t", "effective Wilson", "difference of shares", "largest", "none"]
 """How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
 Tested = Literal["", "p", "q"]
 """Whether a number is tested against 0, and whether together with the others of its kind."""

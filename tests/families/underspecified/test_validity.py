@@ -38,7 +38,7 @@ def test_a_good_cell_has_nothing_against_it() -> None:
     )
     found = checks(instances, named)
     assert found.pop("errors_over_mu") < 1
-    assert found == {**shares, "balance": 1, "templates": 4}
+    assert found == {**shares, "balance": 1}
 
 
 def test_instances_that_the_tokenizer_does_not_know_are_counted() -> None:

@@ -36,6 +36,7 @@ class Statements(Family):
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True
+    group_number = "difference"
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}

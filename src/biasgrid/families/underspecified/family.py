@@ -177,6 +177,7 @@ class Underspecified(Family):
     is_synthetic = True
     yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
+    group_number = "gamma"
     instance_bytes = 0.3
     formats: ClassVar = {
         "unqover": Format(

@@ -20,7 +20,7 @@ from biasgrid.families.measures import coverage
 from biasgrid.families.underspecified.associations.components import sums_of_pairs
 from biasgrid.families.underspecified.associations.intensity import derive, eta_of_cell, left_out_of_derived, mu
 from biasgrid.families.underspecified.associations.parts import sums_of_parts
-from biasgrid.families.underspecified.associations.records import records_of_subjects
+from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.observe import (
@@ -35,9 +35,9 @@ from biasgrid.families.underspecified.observe import (
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,
+    few_names,
     improbable,
     score_checks,
-    templates,
     unknown_tokens,
 )
 from biasgrid.groups.measures import finishes, measure_groups
@@ -288,7 +288,8 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield neither_subject(cell.instances, cell.predictions)
     yield errors_over_mu(cell.measures)
     yield balance(cell.measures)
-    yield templates(observations)
+    names = subject_groups_of(observations)
+    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
+from biasgrid.stats.compare.how_asked import Asked, how_asked
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import read_cell_sums
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
@@ -30,15 +32,16 @@ class ComparedCell(NamedTuple):
     Attributes:
         model: its name.
         numbers: from `compared_numbers`; no rows where nothing was measured.
-        scoring: the scoring method of its answers, None where there is no choice.
+        asked: how it was asked, see `how_asked.how_asked`.
         templates: a digest of its templates, None where that is not known.
-        reliability: how well other clusters would repeat its associations, None where that is not known.
+        reliability: how well other clusters would repeat what it says of subjects over all attributes, None where that
+            is not known.
         units: the names of the clusters, items or prompts that numbers are known without.
     """
 
     model: str
     numbers: pl.DataFrame
-    scoring: str | None = None
+    asked: Asked = MappingProxyType({})
     templates: str | None = None
     reliability: float | None = None
     units: Sequence[str] = ()
@@ -62,14 +65,13 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     settings = StatisticsSettings(clusters=facts["clusters"], **facts["statistics"])
     cell = facts["cell"]
     numbers, units = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
-    withheld = read_table(measures, MEASURES).filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    found = read_table(design, DESIGN).filter(name="reliability")["value"].mean()
+    measured = read_table(measures, MEASURES)
+    withheld = measured.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
-    predictions = facts.get("predictions", {})
-    # Only of models that write is it recorded how their options were scored.
-    scoring: str | None = predictions.get("scored_by") or predictions.get("scoring")
+    asked = how_asked(facts.get("predictions", {}), measured)
     return ComparedCell(
-        model, numbers if withheld.is_empty() else numbers.clear(), scoring, facts.get("templates"), reliability, units
+        model, numbers if withheld.is_empty() else numbers.clear(), asked, facts.get("templates"), reliability, units
     )
 
 

@@ -11,11 +11,11 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
-from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.settings import ANY_VALUE, StatisticsSettings
-from biasgrid.stats.variance import moderate_variances
+from biasgrid.stats.variance import jackknife, moderate_variances
 from biasgrid.tables.comparison import PARTS_KEPT
 from biasgrid.tables.metric import Mark, mark_of
 
@@ -188,12 +188,14 @@ def comparison_rows(
         name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))
     }
+    asked = [differences_in_asking([cells[pair.one].asked, cells[pair.other].asked]) for pair in pairs]
     of_pairs = pl.DataFrame(
         {
             "model": [cells[pair.one].model for pair in pairs],
             "other_model": [cells[pair.other].model for pair in pairs],
             "paired": [pair.paired for pair in pairs],
             "tests": (~np.isnan(found.values)).sum(axis=1),
+            "asked_differently": pl.Series(asked, dtype=pl.String),
         }
     )
     return pl.concat([names, of_pairs[chosen]], how="horizontal").with_columns(

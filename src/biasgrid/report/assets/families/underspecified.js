@@ -40,7 +40,7 @@ async function cellView(core, model, dataset, rest) {
 
 function legend() {
   return h("p", { class: "soft" }, "Each box is γ: ", h("span", { class: "key towards level-5" }, "red"), " is tied to this subject more than to those it is compared with, ",
-    h("span", { class: "key away level-5" }, "blue"), " less; ", h("span", { class: "key doubtful" }, "hatched"), " is not significant (q above 0.05). A dash was not asked.");
+    h("span", { class: "key away level-5" }, "blue"), " less; ", h("span", { class: "key doubtful" }, "hatched"), " is not significant (q, the expected share of false ones, is above 0.05). A dash was not asked.");
 }
 
 function orders(found) {

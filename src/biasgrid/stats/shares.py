@@ -1,0 +1,122 @@
+"""Intervals and tests of differences and ratios of two shares over clusters, items or prompts.
+
+A difference of shares has no interval of width 0: two clusters are added that contradict each other (Agresti and Min,
+Biometrics 2005, here with clusters). Of a ratio both Wilson intervals are joined (MOVER-R; Donner and Zou, 2012).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from biasgrid.base.arrays import BoolArray, FloatArray, divide
+from biasgrid.stats.intervals import VarianceSource
+
+MOST_FLIPPED = 16
+"""Of how many clusters that differ at most all signs are tried."""
+SAME = 1e-12
+"""Sums of flipped differences that are as large but for rounding count as such."""
+ADDED_CLUSTERS = 2
+
+
+class ShareDifferences(NamedTuple):
+    """What is known of differences of two shares; arrays of shape (numbers,).
+
+    Attributes:
+        centre: the difference with the two added clusters, around which its interval lies.
+        source: the variance of the centre, and its degrees of freedom.
+        sign_flip_p: p of an exact test by signs, 0 where there is none: groups in different clusters, or many of these.
+        paired: whether each cluster asks both groups.
+    """
+
+    centre: FloatArray
+    source: VarianceSource
+    sign_flip_p: FloatArray
+    paired: BoolArray
+
+
+def difference_of_shares(sums: FloatArray) -> ShareDifferences:
+    """Returns intervals and exact p of differences of shares.
+
+    Clusters weigh as many cases as they hold, so that the mean of a group's shares is its pooled rate.
+
+    Args:
+        sums: shape (numbers, clusters, 4), how many are counted and of how many cases, of the one group and of the
+            other; 0 cases where a cluster does not ask a group.
+    """
+    asked = sums[..., 1::2] > 0
+    shares, clusters = weighted_shares(sums[..., 0::2], sums[..., 1::2])
+    paired = (asked[..., 0] == asked[..., 1]).all(axis=1)
+    apart = shares[..., 0] - shares[..., 1]
+    both = clusters[:, 0] + ADDED_CLUSTERS
+    of_pairs = apart.sum(axis=1) / both
+    pair_variance = (((apart**2).sum(axis=1) + 1) / both - of_pairs**2) / both
+    each = clusters + ADDED_CLUSTERS
+    of_groups = (shares.sum(axis=1) + 1) / each
+    variances = (((shares**2).sum(axis=1) + 1) / each - of_groups**2) / each
+    total = variances.sum(axis=1)
+    welch = divide(total**2, divide(variances**2, clusters - 1).sum(axis=1))
+    centre = np.where(paired, of_pairs, of_groups[:, 0] - of_groups[:, 1])
+    enough = (clusters > 1).all(axis=1)
+    variance = np.where(enough, np.where(paired, pair_variance, total), np.nan)
+    df = np.where(enough, np.where(paired, clusters[:, 0] - 1, welch), 0)
+    flipped = np.array([sign_flip_p(row) if pair else 0.0 for row, pair in zip(apart, paired, strict=True)])
+    return ShareDifferences(centre, VarianceSource(variance, df), flipped, paired)
+
+
+def weighted_shares(counted: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns the shares of clusters, weighted by their cases, and how many clusters a group has.
+
+    Args:
+        counted: shape (numbers, clusters, groups).
+        cases: the same.
+
+    Returns:
+        Shape (numbers, clusters, groups), 0 where a cluster has none; and (numbers, groups).
+    """
+    clusters = (cases > 0).sum(axis=1).astype(np.float64)
+    whole = cases.sum(axis=1)
+    scale = divide(clusters, whole)
+    return np.nan_to_num(counted * scale[:, None]), clusters
+
+
+def sign_flip_p(differences: FloatArray) -> float:
+    """Returns the share of sign changes that make a sum at least as large in size; 0 where these are too many.
+
+    Args:
+        differences: shape (clusters,); those that are 0 change nothing.
+    """
+    moved = differences[differences != 0]
+    if len(moved) > MOST_FLIPPED:
+        return 0.0
+    sums = np.zeros(1)
+    for difference in moved:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return float((np.abs(sums) >= abs(differences.sum()) - SAME).mean())
+
+
+class ShareWithInterval(NamedTuple):
+    """Shares with both ends of their intervals; arrays of shape (numbers,)."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def ratio_of_shares(one: ShareWithInterval, other: ShareWithInterval) -> tuple[FloatArray, FloatArray]:
+    """Returns both ends of the interval of one share by another, taken as uncorrelated (MOVER-R).
+
+    Returns:
+        Shape (numbers,); the upper end is infinite where the other share may be 0.
+    """
+    product = one.value * other.value
+    below = one.low * (2 * one.value - one.low), other.high * (2 * other.value - other.high)
+    above = one.high * (2 * one.value - one.high), other.low * (2 * other.value - other.low)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low = below[0] / (product + np.sqrt(product**2 - below[0] * below[1]))
+        high = (product + np.sqrt(product**2 - above[0] * above[1])) / above[1]
+    known = ~np.isnan(one.low) & ~np.isnan(other.low)
+    low = np.where(one.value <= 0, 0.0, low)
+    high = np.where((other.value <= 0) | (other.low <= 0), np.inf, high)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
