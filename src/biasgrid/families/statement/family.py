@@ -89,9 +89,10 @@ class Statements(Family):
         """Says of how many clusters of templates a sample asks statements."""
         if lists.files.sample is None:
             return None
-        from biasgrid.families.statement.expand import combinations_asked
+        from biasgrid.families.statement.expand import combinations_asked, combinations_of_pack
 
-        asked = [(places[0], len(combinations)) for places, combinations in combinations_asked(lists)]
+        found = combinations_asked(lists, combinations_of_pack(lists))
+        asked = [(places[0], len(combinations)) for places, combinations in found]
         of_template = clusters()
         met = {of_template[place] for place, count in asked if count}
         there, statements = {of_template[place] for place, _ in asked}, sum(count for _, count in asked)
