@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from biasgrid.stats.control import control_source
 from biasgrid.stats.intervals import VarianceSource, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
+from biasgrid.stats.noise.control import control_source
 
 CLUSTERS, NOISE = 7, 0.5
 

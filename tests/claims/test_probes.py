@@ -13,7 +13,7 @@ from small_probes import HIRING, files_of
 from worlds_of_probes import PLANNED, answers_to, coin_marks, gaps, hired, measured_cell, shipped
 
 from biasgrid.families.probe.files.metrics import MarkRanges
-from biasgrid.tables.metric import MarkRange, mark_range, section_range
+from biasgrid.tables.claims.marks import MarkRange, mark_range, section_range
 
 GOLDEN = claims_of("probes")
 CUTS = MarkRanges(measure="gap", centre=0, cuts=[0, 0.03, 0.1, 0.3, 1]).marks()

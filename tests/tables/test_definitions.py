@@ -18,6 +18,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.files.metrics import METRICS
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.metric import (
     CONTROL,
     CONTROLS,
@@ -25,7 +26,6 @@ from biasgrid.tables.metric import (
     PACKAGE,
     SHARED,
     Limit,
-    Mark,
     Measure,
     check_definitions,
     read_definitions,
