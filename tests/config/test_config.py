@@ -37,7 +37,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         (
             "infrence",
             {},
-            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of datasets, inference",
+            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of comparison, datasets",
         ),
         (
             "inference/precison",

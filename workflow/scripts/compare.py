@@ -22,7 +22,8 @@ tables = (map(Path, snakemake.input[name]) for name in ("sums", "measures", "des
 files = dict(zip(snakemake.params.models, zip(*tables, strict=True), strict=True))
 cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks
-found = compare_models(snakemake.wildcards.dataset, cells, StatisticsSettings(**snakemake.params.statistics), marks)
+settings = StatisticsSettings(**snakemake.params.statistics)
+found = compare_models(snakemake.wildcards.dataset, cells, settings, marks, snakemake.params.across)
 facts = table_provenance(
     snakemake.config,
     of=snakemake.wildcards.dataset,

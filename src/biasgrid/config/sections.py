@@ -28,7 +28,7 @@ from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.inference.models.registry import RegistryEntry
-from biasgrid.stats.section import StatisticsSection
+from biasgrid.stats.section import ComparisonSection, StatisticsSection
 from biasgrid.tables.metric import Measure
 
 
@@ -180,6 +180,7 @@ class Config(Section):
         "`unknown_tokens: 0.2`",
     )
     statistics: StatisticsSection = Field(StatisticsSection(), description="how sure measures are: intervals and tests")
+    comparison: ComparisonSection = Field(ComparisonSection(), description="which models are compared")
     thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
         default_factory=dict,
         description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "

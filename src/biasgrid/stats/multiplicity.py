@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray
@@ -13,7 +16,7 @@ LEVEL = SIGNIFICANT
 
 
 def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
-    """Returns the q of each p: the share of false discoveries among all with a p up to its own.
+    """Returns the q of each p: the expected share of false ones among all with a p up to its own.
 
     Args:
         p: shape (tests,); NaN is no test.
@@ -42,8 +45,21 @@ def holm(p: FloatArray) -> FloatArray:
     return corrected
 
 
+def simes(p: Sequence[float]) -> float:
+    """Returns the p of there being anything at all behind several tests (Simes, Biometrika 1986).
+
+    The smallest of m p_(i) / i, the p in ascending order; valid for independent tests and, conservatively, for
+    positively dependent ones.
+
+    Args:
+        p: the p of the tests; NaN of no test.
+    """
+    known = np.sort([each for each in p if not np.isnan(each)])
+    return float(min((len(known) * known / np.arange(1, len(known) + 1)), default=np.nan))
+
+
 def selected_ends(
-    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[float, float], alpha: float
+    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[Any, Any], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
 

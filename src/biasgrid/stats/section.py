@@ -24,6 +24,16 @@ class StatisticsSection(Section):
     )
 
 
+class ComparisonSection(Section):
+    """Which models are compared, and ranked together."""
+
+    across: list[Literal["scoring", "prompt"]] = Field(
+        default_factory=list,
+        description="in what models may differ that are compared: `scoring` (how options are scored), `prompt` (with "
+        "a chat template, or plain); what else differs stands in the tables",
+    )
+
+
 def check_clusters(value: Any) -> Any:
     """Refuses what is neither a word nor lists of templates, with one fault in place of one for each."""
     if value in ("auto", "none"):

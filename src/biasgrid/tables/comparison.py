@@ -16,6 +16,14 @@ MODEL_PAIR = {
 REASON = {
     "reason": column(pl.String, description="why the two are not compared, or no interval is known", nullable=True)
 }
+ASKED = {
+    "asked_differently": column(
+        pl.String,
+        description="in what the compared models were asked differently (prompt, temperature, ...) or answered "
+        "unlike (refusals, answer probability); null where in nothing that is known",
+        nullable=True,
+    )
+}
 PARTS_KEPT = 50
 """So many of the largest differences of a pair are kept of each kind of parts, beside all significant results."""
 
@@ -47,6 +55,7 @@ COMPARISONS = table(
         ),
         "mark": column(pl.String, description="mark of `value` from A to D, if the measure has marks", nullable=True),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
+        **ASKED,
         **REASON,
     },
 )
@@ -66,6 +75,7 @@ RANKS = table(
         ),
         "rank_high": column(pl.Int64, description="upper end: `models` minus how many are significantly smaller"),
         "models": column(pl.Int64, description="how many models are in the set"),
+        **ASKED,
     },
 )
 
@@ -82,6 +92,26 @@ AGREEMENT = table(
         ),
         "n": column(pl.Int64, description="how many subjects both were asked about"),
         **REASON,
+    },
+)
+
+CONVERGENCE = table(
+    "convergence",
+    {
+        "dataset": DATASET,
+        **MEASURE_NAME,
+        "other_dataset": column(pl.String, description="a dataset of another family with the same groups"),
+        "other_measure": column(pl.String, description="the measure there"),
+        "other_options": column(pl.String, description="how that was computed; may be empty"),
+        "value": number_column(description="Spearman's correlation of groups within models"),
+        "low": number_column(description="lower end of its interval, over groups"),
+        "high": number_column(description="upper end of its interval"),
+        "ceiling": number_column(
+            description="the correlation that noise allows two numbers which agree fully: root of both reliabilities"
+        ),
+        "corrected": number_column(description="`value` / `ceiling`; beyond 1 where reliabilities are underestimated"),
+        "models": column(pl.Int64, description="in how many models both have three of the groups or more"),
+        "groups": column(pl.Int64, description="how many groups both datasets have"),
     },
 )
 

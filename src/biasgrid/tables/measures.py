@@ -72,7 +72,7 @@ NUMBER_COLUMNS = {
     ),
     "q": column(
         pl.Float64,
-        description="p corrected for all tests of its kind: the share of false discoveries up to it",
+        description="expected share of false ones among all tests of its kind with a q up to it (Benjamini-Hochberg)",
         nullable=True,
         checks=NeverNaN,
     ),
@@ -161,7 +161,8 @@ DESIGN = table(
         "name": column(
             pl.String,
             description="a source of variance (`association`, `association x cluster`, ...), an index "
-            "(`template_share`, `reliability`, `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
+            "(`template_share`, `reliability` (of associations), `subject_reliability` (of their means over "
+            "attributes), `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
             "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
             "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on both say "
             "nearly the same; not known of two clusters) or `noise_ratio` (how many times as noisy it is as the "

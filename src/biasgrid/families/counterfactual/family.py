@@ -50,6 +50,7 @@ class Counterfactual(Family):
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True
+    group_number = "difference"
     instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
@@ -64,7 +65,7 @@ class Counterfactual(Family):
         settings: dict[str, Any] = {}
         if entry.task == CLASSIFICATION:
             settings = {"labels": [entry.labels[label] for label in section.labels]}
-            options["labels"] = section.labels
+            options |= {"labels": section.labels, "fixed_class": section.compared_class}
         if entry.task == "fill-mask":
             settings = {"target_scoring": section.target_scoring, "ranks": True}
             options["top_k"] = section.top_k
@@ -87,7 +88,9 @@ class Counterfactual(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        of_groups = measures_of_groups(OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN)
+        of_groups = measures_of_groups(
+            OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN, section.compared_class
+        )
         return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,8 +12,9 @@ import polars as pl
 
 from biasgrid.stats.compare.agreement import agreement_of
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
-from biasgrid.stats.compare.comparability import reason_not_comparable, sets_of
+from biasgrid.stats.compare.comparability import pairs_on_one_scale, reason_not_comparable
 from biasgrid.stats.compare.differences import MarksOfMeasures, Pair, comparison_rows, differences_of, is_paired
+from biasgrid.stats.compare.how_asked import ACROSS
 from biasgrid.stats.compare.ranks import ranks_of
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISON_TABLES
@@ -31,8 +32,9 @@ class ComparisonTables(NamedTuple):
 
 
 def compare_models(
-    dataset: str, cells: Sequence[ComparedCell], settings: StatisticsSettings, marks: MarksOfMeasures = NO_MARKS
-) -> ComparisonTables:
+    dataset: str, cells: Sequence[ComparedCell], settings: StatisticsSettings, marks: MarksOfMeasures = NO_MARKS,
+    across: Collection[str] = (),
+) -> ComparisonTables:  # fmt: skip
     """Compares all models of a dataset, pair by pair.
 
     Args:
@@ -40,8 +42,9 @@ def compare_models(
         cells: the models' cells, in the order of the tables.
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
+        across: in what models may differ that are compared, of `how_asked.ACROSS`.
     """
-    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks)
+    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across)
 
 
 def compare_runs(
@@ -64,12 +67,12 @@ def compare_runs(
         Rows of `COMPARISONS`: the values of the first run minus those of the other.
     """
     pairs = [(place, len(ones) + place) for place in range(len(ones))]
-    return compare_cells(dataset, [*ones, *others], pairs, settings, marks, scored_alike=False).comparisons
+    return compare_cells(dataset, [*ones, *others], pairs, settings, marks, ACROSS).comparisons
 
 
 def compare_cells(
     dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings,
-    marks: MarksOfMeasures, *, scored_alike: bool = True,
+    marks: MarksOfMeasures, across: Collection[str],
 ) -> ComparisonTables:  # fmt: skip
     """Compares cells with each other.
 
@@ -79,21 +82,21 @@ def compare_cells(
         places: the pairs that are compared.
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
-        scored_alike: whether to compare only cells with the same scoring method.
+        across: in what cells may differ that are compared, of `how_asked.ACROSS`.
     """
     numbers = CellNumbersMatrix.of(cells)
     pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])
     for one, other in places:
-        reason = reason_not_comparable(numbers, cells, one, other, scored_alike=scored_alike)
+        reason = reason_not_comparable(numbers, cells, one, other, across)
         clusters = [numbers.without[place].shape[1] for place in (one, other)]
         pairs.append(Pair(one, other, is_paired(cells[one], cells[other], clusters), reason))
         comparable[[one, other], [other, one]] = reason is None
-    sets = sets_of(comparable)
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
-        found = differences_of(numbers, kind, pairs, settings)
-        tables["comparisons"].append(comparison_rows(found, numbers, cells, pairs, settings, marks))
-        tables["ranks"].extend(ranks_of(found, numbers, cells, pairs, sets, settings))
+        own, sets = pairs_on_one_scale(str(numbers.names["measure"][int(kind.rows[0])]), cells, pairs, comparable)
+        found = differences_of(numbers, kind, own, settings)
+        tables["comparisons"].append(comparison_rows(found, numbers, cells, own, settings, marks))
+        tables["ranks"].extend(ranks_of(found, numbers, cells, own, sets, settings))
         tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(each, name, dataset) for name, each in tables.items()))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from biasgrid.base.arrays import BoolArray
 from biasgrid.base.faults import first_few
 from biasgrid.stats.compare.cells import PART_KEYS_COMPARED, CellNumbersMatrix, ComparedCell
+from biasgrid.stats.compare.differences import Pair
+from biasgrid.stats.compare.how_asked import unlike, unlike_scales
 from biasgrid.tables.provenance import digest
 
 Facts = Mapping[str, Any]
@@ -22,7 +24,7 @@ FACT_NAMES = {"instances_sha256": "instances"}
 
 
 def reason_not_comparable(
-    numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], one: int, other: int, *, scored_alike: bool
+    numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], one: int, other: int, across: Collection[str]
 ) -> str | None:
     """Says why two cells may not be compared, None where they may.
 
@@ -31,17 +33,35 @@ def reason_not_comparable(
         cells: the cells.
         one: the place of a cell.
         other: that of another one.
-        scored_alike: whether both must have the same scoring method.
+        across: in what they may differ, of `how_asked.ACROSS`.
     """
     unmeasured = [cells[place].model for place in (one, other) if cells[place].numbers.is_empty()]
     if unmeasured:
         return f"nothing is measurable of {' and '.join(dict.fromkeys(unmeasured))}"
-    methods = [cells[place].scoring or "none" for place in (one, other)]
-    if scored_alike and methods[0] != methods[1]:
-        return f"scored in different ways: {methods[0]} and {methods[1]}"
+    if problem := unlike([cells[place].asked for place in (one, other)], across):
+        return problem
     if (numbers.has_part[one] != numbers.has_part[other]).any():
         return unlike_lists(numbers, cells, (one, other))
     return None
+
+
+def pairs_on_one_scale(
+    measure: str, cells: Sequence[ComparedCell], pairs: Sequence[Pair], comparable: BoolArray
+) -> tuple[list[Pair], list[int]]:
+    """Returns pairs with the reason why a measure may not be compared, and the set of each model for that measure.
+
+    Args:
+        measure: its name.
+        cells: the cells.
+        pairs: the pairs of models.
+        comparable: shape (models, models), see `sets_of`.
+    """
+    own, found = comparable.copy(), []
+    for pair in pairs:
+        reason = pair.reason or unlike_scales(measure, [cells[place].asked for place in (pair.one, pair.other)])
+        found.append(pair._replace(reason=reason))
+        own[[pair.one, pair.other], [pair.other, pair.one]] = reason is None
+    return found, sets_of(own)
 
 
 def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]) -> str:

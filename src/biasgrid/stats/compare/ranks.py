@@ -10,6 +10,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.differences import Differences, Pair
+from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.multiplicity import holm
 from biasgrid.stats.settings import StatisticsSettings
 
@@ -53,9 +54,11 @@ def ranks_of(
             continue
         values = numbers.values[members, row]
         rank, low, high = rank_intervals(values, significantly_larger(found, pairs, members, settings.alpha))
+        asked = differences_in_asking([cells[place].asked for place in members])
         facts = {"set": number, "model": [cells[place].model for place in members], "value": values}
         ranks = {"rank": rank, "rank_low": low, "rank_high": high, "models": len(members)}
-        yield name.join(pl.DataFrame(facts | ranks), how="cross")
+        rows = pl.DataFrame(facts | ranks).with_columns(asked_differently=pl.lit(asked, pl.String))
+        yield name.join(rows, how="cross")
 
 
 def significantly_larger(found: Differences, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:

@@ -22,10 +22,18 @@ class Components(NamedTuple):
 
 
 class Indices(NamedTuple):
-    """Indices of how much depends on the clusters; see `docs/statistics.md`."""
+    """Indices of how much depends on the clusters; see `docs/statistics.md`.
+
+    Attributes:
+        template_share: how much of what is seen of an association in one cluster is that cluster's.
+        reliability: how well other clusters would repeat associations.
+        subject_reliability: how well they would repeat the means of subjects over attributes.
+        clusters_needed: how many clusters the wanted reliability of associations takes.
+    """
 
     template_share: float
     reliability: float
+    subject_reliability: float
     clusters_needed: float
 
 
@@ -59,13 +67,28 @@ def components_of(utilities: FloatArray) -> Components | None:
     return Components(*(float(each) / 2 for each in doubled))
 
 
-def indices_of(components: Components, clusters: int) -> Indices:
-    """Returns template share, reliability, and how many clusters a reliability of 0.8 needs."""
+def indices_of(components: Components, attributes: int, clusters: int) -> Indices:
+    """Returns template share, reliabilities, and how many clusters a reliability of 0.8 needs.
+
+    Args:
+        components: where variance is.
+        attributes: over how many attributes the means of subjects are.
+        clusters: how many clusters there are.
+    """
     subject, association, *with_clusters = (max(each, 0.0) for each in components)
     signal, noise = subject + association, sum(with_clusters)
     if signal + noise == 0:
-        return Indices(float("nan"), float("nan"), float("nan"))
+        return Indices(*[float("nan")] * 4)
     needed = (
         np.ceil(WANTED_RELIABILITY / (1 - WANTED_RELIABILITY) * noise / signal - 1e-9) if signal > 0 else float("nan")
     )
-    return Indices(noise / (signal + noise), signal / (signal + noise / clusters), float(max(needed, 1.0)))
+    # Of components that are not clipped: the sum is that of means, whose subject's own part may be 0.
+    of_subjects = max(components.subject + components.association / attributes, 0.0)
+    with_cluster = components.subject_and_cluster + components.association_and_cluster / attributes
+    noise_of_subjects = max(with_cluster, 0.0) / clusters
+    return Indices(
+        noise / (signal + noise),
+        signal / (signal + noise / clusters),
+        of_subjects / (of_subjects + noise_of_subjects) if of_subjects > 0 else 0.0,
+        float(max(needed, 1.0)),
+    )

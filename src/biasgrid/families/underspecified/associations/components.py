@@ -25,6 +25,7 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
 
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
 SQUARES = "comparison_squares"
 PAIR_COUNTS = "pair_counts"
 """Inputs of the variance of pairs and orders."""
@@ -131,8 +132,8 @@ def variances_of(pair: PairVariance, gamma: ByCluster, firsts: int | None) -> It
         for name, variance in variances.items():
             share = max(variance, 0.0) / total if total else None
             yield {"block": number, "name": name, "value": variance, "share": share}
-        indices = indices_of(components, scale.shape[-1])
-        for name, value in zip(("template_share", "reliability", "templates_for_0.8"), indices, strict=True):
+        indices = indices_of(components, *scale.shape[1:])
+        for name, value in zip(INDEX_NAMES, indices, strict=True):
             yield {"block": number, "name": name, "value": value, "share": None}
 
 

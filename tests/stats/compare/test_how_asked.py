@@ -1,0 +1,63 @@
+"""What is said of models that were asked in different ways, and which of them are ranked apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from compared_cells import cell_of
+
+from biasgrid.stats.compare.all_pairs import compare_models
+from biasgrid.stats.compare.how_asked import how_asked
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES
+
+WEAK = np.random.default_rng(3).normal(size=(6, 8, 4))
+WRITING = {"temperature": 0.0, "max_tokens": 200, "seed": 0}
+
+
+def asked_of(**facts: Any) -> dict[str, Any]:
+    return how_asked({"scored_by": "logits", "prompt": "plain", "generation": WRITING, **facts}, empty_table(MEASURES))
+
+
+def ranks_of(across: list[str], **models: dict[str, Any]) -> pl.DataFrame:
+    cells = [cell_of(name, WEAK, asked=asked) for name, asked in models.items()]
+    return compare_models("world", cells, StatisticsSettings(), across=across).ranks.filter(measure="strength")
+
+
+def test_models_with_another_prompt_are_ranked_apart_unless_that_is_allowed() -> None:
+    models = {"base": asked_of(), "tuned": asked_of(prompt="chat template"), "other": asked_of()}
+    apart = ranks_of([], **models)
+    assert apart.select("set", "model").rows() == [(0, "base"), (0, "other")]
+    together = ranks_of(["prompt"], **models)
+    assert together["models"].to_list() == [3, 3, 3]
+    assert together["asked_differently"].unique().to_list() == ["prompt plain and chat template"]
+
+
+def test_what_else_differs_is_said_with_ranks_and_differences() -> None:
+    warm = asked_of(generation=WRITING | {"temperature": 0.7})
+    cells = [cell_of(name, WEAK, asked=asked) for name, asked in {"cold": asked_of(), "warm": warm}.items()]
+    found = compare_models("world", cells, StatisticsSettings())
+    for table in (found.comparisons, found.ranks):
+        assert table["asked_differently"].unique().to_list() == ["temperature 0.0 and 0.7"]
+    assert found.comparisons.filter(measure="strength")["difference"].null_count() == 0
+
+
+def test_models_that_refuse_or_hesitate_more_are_told() -> None:
+    rows = [("refused", 0.02), ("answer_probability", 0.4)], [("refused", 0.31), ("answer_probability", 0.1)]
+    cells = []
+    for name, of_model in zip(("ready", "careful"), rows, strict=True):
+        table = pl.DataFrame(of_model, schema=["measure", "value"], orient="row")
+        measures = pl.concat([empty_table(MEASURES), table], how="diagonal_relaxed")
+        cells.append(cell_of(name, WEAK, asked=how_asked({"scored_by": "logits"}, measures)))
+    found = compare_models("world", cells, StatisticsSettings()).ranks
+    assert found["asked_differently"].unique().to_list() == ["refused 2% and 31%; answer probability 0.4 and 0.1"]
+
+
+def test_a_server_that_completes_texts_is_asked_plainly() -> None:
+    served = how_asked({"endpoint": {"api": "completions"}}, empty_table(MEASURES))
+    assert served == {"prompt": "plain"}
+    assert how_asked({"endpoint": {"api": "chat"}}, empty_table(MEASURES)) == {"prompt": "chat template"}
+    assert how_asked({"scoring": "exact"}, empty_table(MEASURES)) == {"scoring": "exact"}
