@@ -61,7 +61,7 @@ def test_claims_of_groups(cell: str, factors: str) -> None:
 
 @pytest.mark.parametrize(("sums_of", "name"), [(gamma_of_groups, "name"), (group_difference, "term")])
 def test_nothing_can_be_said_of_a_group_of_one_name(sums_of: Callable[..., Sums], name: str) -> None:
-    one, other = lists_of("planted")
+    one, other = lists_of("names-only")
     rows = estimate([sums_of(one[:, :1], other)], StatisticsSettings()).with_columns(pl.col(pl.Float64).fill_nan(None))
     claims = rows.filter("is_claim")
     assert claims.select("low", "high", "p", "q").null_count().row(0) == (len(claims),) * 4
