@@ -59,22 +59,33 @@ def world(
 def judged(values: Array, alpha: float = 0.05) -> Tested:
     """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
-    source = over_clusters(flat, np.ones_like(flat), "moderated t").source
+    sources = over_clusters(flat, np.ones_like(flat), "moderated t", keys_of(*values.shape[:2])).sources
     means = flat.mean(axis=1)
-    p = p_values(means, [source])
-    return Tested(means, half_width([source], alpha), p, false_discovery_rates(p))
+    p = p_values(means, sources)
+    return Tested(means, half_width(sources, alpha), p, false_discovery_rates(p))
 
 
-def over_clusters(sums: Array, counts: Array, interval: IntervalMethod = "t") -> OverFactor:
+def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
+    """The keys of associations, subject by subject."""
+    names = np.divmod(np.arange(subjects * attributes), attributes)
+    columns = {key: each.astype(str) for key, each in zip(("subject", "attribute"), names, strict=True)}
+    return pl.DataFrame({"measure": ["gamma"] * len(names[0]), **columns})
+
+
+def over_clusters(
+    sums: Array, counts: Array, interval: IntervalMethod = "t", keys: pl.DataFrame | None = None
+) -> OverFactor:
     """How means vary with clusters.
 
     Args:
         sums: shape (numbers, clusters).
         counts: shape (numbers, clusters), of how much the sums are.
         interval: whether their variances borrow from each other.
+        keys: what the numbers are about; None of a list of any.
     """
     along = Along([str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1))
-    return over_first_factor(Sums(pl.DataFrame(), {"clusters": along}, interval=interval))
+    about = pl.DataFrame({"measure": ["number"] * len(sums)}) if keys is None else keys
+    return over_first_factor(Sums(about, {"clusters": along}, interval=interval))
 
 
 def centred(effects: Array) -> Array:
@@ -97,7 +108,7 @@ def group_difference(one: Array, other: Array) -> Sums:
         [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
     )
     along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
-    return Sums(keys_of(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
+    return Sums(keys_of_groups(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
 
 
 def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
@@ -117,14 +128,14 @@ def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
         sides[1, :, ~own, 0] = np.moveaxis((left[:, None] - names[:, ~own]).mean(axis=2) / 2, 1, 0)
         sides[0, :, own, 1] = sides[1, :, ~own, 1] = 1
         parts.append((np.stack([(left - right) / 2, np.ones_like(left)], axis=-1), *sides))
-        keys.append(keys_of(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
+        keys.append(keys_of_groups(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
     named = zip(("templates", "subjects", "others"), (numbered(names.shape[2]), units, units), columns, strict=True)
     along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
     return Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True)
 
 
-def keys_of(attributes: int) -> pl.DataFrame:
+def keys_of_groups(attributes: int) -> pl.DataFrame:
     """The keys of a number for each attribute."""
     names = [f"attribute {place}" for place in range(attributes)]
     return pl.DataFrame({"measure": "gap", "options": "", "attribute": names, "n": 1, "left_out": 0})

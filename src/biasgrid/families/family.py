@@ -100,12 +100,24 @@ class Selection(Protocol):
         """Names of datasets."""
 
 
+class Arithmetic(Protocol):
+    """How models are run."""
+
+    @property
+    def precision(self) -> str:
+        """The arithmetic, such as `float32`."""
+
+
 class Grid(Protocol):
     """What a family may know of a config."""
 
     @property
     def scoring(self) -> str:
         """How answers are scored, `exact` or `unqover`."""
+
+    @property
+    def inference(self) -> Arithmetic:
+        """How models are run."""
 
     @property
     def results(self) -> str:
@@ -174,6 +186,8 @@ class Family(ABC):
         yields_sums: whether `measure` yields `Sums`; else its measures are computed again without each cluster.
         is_synthetic: whether its bias can be put in: it has a module `synthetic`.
         grid_figures: figures that compare the cells of all datasets, by their names.
+        group_number: the measure that says how a model treats a group of its datasets, by which families are compared;
+            empty where none does.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
         sorts: what records of groups there are of the answers to a task, for documents.
@@ -187,6 +201,7 @@ class Family(ABC):
     yields_sums: ClassVar[bool] = False
     is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
+    group_number: ClassVar[str] = ""
     instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Mapping[str, Format]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}

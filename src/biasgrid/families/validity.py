@@ -171,30 +171,21 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
-def improbable(scores: FloatArray) -> Check:
+def improbable(scores: FloatArray, beside: str = "") -> Check:
     """Returns the share of instances whose candidates have next to no probability.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
+        beside: what has more probability in the same place, as the text of the problem goes on.
     """
     low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
-    return Check("improbable", low / len(scores), len(scores))
+    return Check("improbable", low / len(scores), len(scores), flag=beside)
 
 
 def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
     """Yields some rows after others."""
     for start in range(0, len(scores), ROWS_CHECKED_AT_ONCE):
         yield scores[start : start + ROWS_CHECKED_AT_ONCE]
-
-
-def templates(observations: pl.DataFrame) -> Check:
-    """Returns how many templates a cell has.
-
-    Args:
-        observations: with `template`.
-    """
-    count = observations["template"].n_unique()
-    return Check("templates", count, count)
 
 
 def few_names(names: pl.DataFrame) -> Iterator[Check]:

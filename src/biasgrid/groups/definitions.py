@@ -43,6 +43,7 @@ def measures_of_groups(
         "score_lower": of_score,
         "score_upper": of_score,
         "distance": {"headline": main_distance(sort)},
+        "distance_corrected": {"headline": main_distance(sort)},
         "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
     }
     measures = read_definitions("groups").of("measures")

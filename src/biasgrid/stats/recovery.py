@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.measures import MEASURE_KEYS
 
 StrengthsOfCells = Mapping[str, Mapping[str, str]]
@@ -88,8 +89,8 @@ def recovery_text(row: Mapping[str, Any]) -> str:
     Of one number it is how far off it is.
     """
     if row["n"] == 1:
-        return f"one number, {row['root_mean_square']:.3f} off"
+        return f"one number, {format_number(row['root_mean_square'])} off"
     if row["slope"] is None:
-        return f"synthetic alike, {row['measured_range']:.3f} apart"
+        return f"synthetic alike, {format_number(row['measured_range'])} apart"
     correlation = "none" if row["correlation"] is None else f"{row['correlation']:.2f}"
     return f"correlation {correlation}, slope {row['slope']:.2f}"

@@ -16,8 +16,21 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 import yaml
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.tables.claims.numbers import ANY_RANGE
 
-Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
+Unit = Literal[
+    "probability", "share", "difference", "distance", "ratio", "slope", "log odds", "correlation", "similarity", "count"
+]
+RANGES: Mapping[Unit, tuple[float, float]] = {
+    "probability": (0, 1),
+    "share": (0, 1),
+    "difference": (-1, 1),
+    "correlation": (-1, 1),
+    "similarity": (-1, 1),
+    "distance": (0, float("inf")),
+    "count": (0, float("inf")),
+}
+"""Between what the numbers of a unit are; those of others may be any."""
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
 NOT_MEASURABLE = "not measurable"
@@ -62,6 +75,8 @@ class Limit:
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
         withholds: whether the headlines of such a cell are not measurable, and so have no value.
+        by_value: whether the value itself counts, not the worse end of its interval.
+        above_zero: whether it speaks against a cell only where its whole interval is above 0.
     """
 
     value: float
@@ -69,6 +84,8 @@ class Limit:
     remedy: str
     below: bool = False
     withholds: bool = False
+    by_value: bool = False
+    above_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +105,8 @@ class Measure:
         marks: the ranges that its source judges by.
         limit: of validity flags, from where on they speak against a cell.
         range: between what its numbers are, where that is not what its unit says.
+        counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
+            puts them in place of the others where it speaks against the cell; None of measures that are not counted.
     """
 
     title: str
@@ -102,6 +121,12 @@ class Measure:
     marks: tuple[Mark, ...] = ()
     limit: Limit | None = None
     range: tuple[float, float] | None = None
+    counted: str | None = None
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """The least and the largest value that its numbers may have."""
+        return self.range or RANGES.get(self.unit, ANY_RANGE)
 
     def limited(self, value: float | None) -> Measure:
         """Returns the measure with another value of its limit, if one is given and there is a limit."""
@@ -153,10 +178,10 @@ def options_of(text: str) -> dict[str, str]:
 
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline"), ((str,), "a text")),
+    **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
     **dict.fromkeys(("problem", "remedy", "letter", "harm"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
-    **dict.fromkeys(("below", "withholds", "counts"), ((bool,), "true or false")),
+    **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),

@@ -10,7 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.controls import control, of_wholes, significant_tests
+from biasgrid.tables.claims.counts import counted_tests, significant_tests
+from biasgrid.tables.claims.facts import CountedMeasures
+from biasgrid.tables.controls import control, of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
 
@@ -60,6 +62,7 @@ def summarise(
     headlines: Mapping[str, Mapping[str, str]],
     marks: MarksOfDatasets = MappingProxyType({}),
     controls: Controls = NO_CONTROLS,
+    counted: CountedMeasures = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
 
@@ -69,6 +72,7 @@ def summarise(
         headlines: for each dataset its headline measures, in the order of the summary, with their options.
         marks: for each dataset the marks of those of its measures that have marks.
         controls: which of the cells are negative controls.
+        counted: for each dataset the measures whose tests are counted, see `counted_tests`.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -78,7 +82,7 @@ def summarise(
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
     wholes = of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
-    found = significant_tests(measures)
+    found = significant_tests(counted_tests(measures, counted, wholes))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([wholes, headlined, control(wholes, found, controls)], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
@@ -134,8 +138,8 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline
         measure, columns such as `mu_low` for its uncertainty and `mu mark` for its mark, `tested` (the number of
-        tests) and `flag`, why these are withheld. `n` is that of the last measure: how many swap groups or cases were
-        measured.
+        tests), `untestable` (how many could not be tested) and `flag`, why these are withheld. `n` is that of the last
+        measure: how many swap groups or cases were measured.
     """
     headlines = summary.filter("headline")
     names = headlines["measure"].unique(maintain_order=True)
@@ -150,6 +154,8 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
         of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
         if name == "significant_tests":
             of_each["tested"] = pl.col("n").filter(chosen).first()
+            if headlines.filter(measure=name)["left_out"].sum():
+                of_each["untestable"] = pl.col("left_out").filter(chosen).first()
         if headlines.filter(measure=name)["mark"].count():
             of_each[f"{name} mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)

@@ -50,6 +50,7 @@ class Counterfactual(Family):
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True
+    group_number = "difference"
     instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)

@@ -36,10 +36,11 @@ class Statements(Family):
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True
+    group_number = "difference"
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
-    own_measures = DEFINITIONS.of("measures", "negations", "apes")
+    own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.of("flags")
     expected = "the task of statement datasets"
 
@@ -48,7 +49,7 @@ class Statements(Family):
         entry, section = grid.models[model], section_of(grid, dataset)
         if entry.task != section.task or entry.predictions:
             return None
-        options = section.model_dump(include={"measures", "failure_threshold", "mode"})
+        options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
@@ -67,7 +68,7 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        own = DEFINITIONS.of("measures", "negations", *(["apes"] if section.mode == "apes" else []))
+        own = DEFINITIONS.of("measures", "unanswered", "negations", *(["apes"] if section.mode == "apes" else []))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 

@@ -161,6 +161,8 @@ ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "te
 ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
 SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
+COARSE_PRECISIONS = ("float16",)
+"""Arithmetic whose shares need more mass, see `associations.preference.least_mass`."""
 PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
 # Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
@@ -177,6 +179,7 @@ class Underspecified(Family):
     is_synthetic = True
     yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
+    group_number = "gamma"
     instance_bytes = 0.3
     formats: ClassVar = {
         "unqover": Format(
@@ -197,6 +200,8 @@ class Underspecified(Family):
         settings: dict[str, Any] = {"scoring": dump.scoring if dump else grid.scoring}
         of_groups = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
         options = {"task": entry.task, **settings, **section.model_dump(include=of_groups)}
+        if grid.inference.precision in COARSE_PRECISIONS and not dump:
+            options["precision"] = grid.inference.precision
         if is_generative(entry.variant):
             # Options are letters, whose probabilities are read in one way.
             settings = {}
