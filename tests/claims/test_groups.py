@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import Array, gamma_of_groups, group_difference, terms_in_templates
 
-from biasgrid.groups.measures import difference
+from biasgrid.groups.terms import difference
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.settings import StatisticsSettings
