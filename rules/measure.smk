@@ -47,6 +47,7 @@ rule summary:
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),
+        convergence=layout.convergence,
     log:
         layout.log("summary"),
     localrule: True
@@ -58,6 +59,8 @@ rule summary:
         marks=pages.summary_marks,
         statistics=grid.statistics.model_dump(),
         controls=pages.controls,
+        claims=pages.claims(),
+        groups=pages.group_numbers(),
         code=inputs.code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

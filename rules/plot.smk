@@ -5,6 +5,7 @@ rule plot:
         intervals=pages.figure_files(layout.intervals),
         design=pages.figure_files(layout.design),
         ranks=pages.figure_ranks,
+        convergence=pages.figure_convergence,
         parts=pages.figure_parts,
     output:
         # A folder, because which figures there are hangs on the dataset.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biasgrid.stats.compare.agreement import ceiling, spearman
-from biasgrid.stats.variance import components_of, indices_of
+from biasgrid.stats.noise.components import components_of, indices_of
 
 SUBJECTS, ATTRIBUTES, CLUSTERS = 20, 50, 4
 

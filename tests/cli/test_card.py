@@ -82,7 +82,7 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     for line in (
         "- **Gender** (`gender`, 512 instances). Who does what.",
         "| gender |  | mu_corrected | 0.170 | 0.100 to 0.240 | 4 | 32 |",
-        "| gender |  | mu | 0.200 | noise floor 0.100 | 4 | 32 |",
+        "| gender |  | mu | 0.200 | noise alone gives 0.100 | 4 | 32 |",
         f"| gender |  | strength | {DASH} | {DASH} | {DASH} | 32 |",
         f"- `gender`, `names`: {LOUD}.",
         "- `gender`: four templates only.",
@@ -93,7 +93,7 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     ):
         assert line in told.splitlines()
     assert "| dataset | bias type | measure | value | 90 % interval |" in told
-    assert "No control was run" in card(results, "--model", "old")[1]
+    assert "No control was measured; words alone may do this." in card(results, "--model", "old")[1]
 
 
 def test_what_was_found_of_the_model_is_told(results: Path) -> None:
@@ -102,9 +102,9 @@ def test_what_was_found_of_the_model_is_told(results: Path) -> None:
     path = results / "measures/gender/new.parquet"
     path.parent.mkdir(parents=True)
     write_table(measures_of(tests, **of_cell), path, MEASURES, {})
-    assert "1 significant association of 2 tested" in card(results, "--model", "new")[1]
+    assert "1 of 2 tested associations stands out" in card(results, "--model", "new")[1]
     told = runner.invoke(app, ["summary", str(results)])
-    assert "1 significant association of 2 tested" in " ".join(told.output.split())
+    assert "1 of 2 tested associations stands out" in " ".join(told.output.split())
 
 
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"
@@ -123,7 +123,7 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     shown = r"1\. &lt;img src=x onerror=alert(1)> \[a\](http://b) \*\*c\*\* \`d\` \| &amp;lt; \_e\_ # f "
     shown += r"\\u001b\[31m\\u202eg"
     assert f"- **{shown}** (`gender`, 512 instances). {shown} \\`\\`\\`" in told.splitlines()
-    assert r"| gender | &lt;b>\|x | mu | 0.200 | noise floor 0.100 | 4 | 32 |" in told.splitlines()
+    assert r"| gender | &lt;b>\|x | mu | 0.200 | noise alone gives 0.100 | 4 | 32 |" in told.splitlines()
     assert r"| model | new, m\|\`x\` |" in told.splitlines()
     assert "biasgrid card 'a b/$(c)' --model new" in told.splitlines()
     assert not any(character in told for character in "\x1b\u202e")

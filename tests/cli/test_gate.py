@@ -34,7 +34,14 @@ ROWS: list[dict[str, Any]] = [
     {"model": "odd", "measure": "mu_corrected", "flag": UNKNOWN},
     {"model": "new", "measure": "significant_tests", "value": 2.0, "clusters": 4, "n": 32},
     {"model": "odd", "measure": "unknown_tokens", "value": 1.0, "flag": "all is unknown", "headline": False},
-    *({"model": "new", "measure": "distance", "options": f"mode={mode}", "headline": False} for mode in "ab"),
+    *({"model": "new", "measure": "position", "options": f"mode={mode}", "headline": False} for mode in "ab"),
+    {"model": "new", "measure": "mu", "value": 0.1, "null_mean": 0.09},
+    {"model": "new", "measure": "distance", "value": 0.1, "null_mean": 0.09},
+    {"model": "new", "measure": "bias", "value": 0.01, "low": -0.2, "high": 0.2, "clusters": 4},
+    {"model": "old", "measure": "bias", "value": -0.9, "low": -1.0, "high": -0.8, "clusters": 4},
+    {"model": "new", "measure": "strength", "value": -0.001, "low": -0.02, "high": 0.014, "clusters": 4},
+    {"model": "new", "measure": "agreement", "value": 0.5, "low": -0.3, "high": 1.2, "clusters": 4},
+    {"model": "two", "measure": "significant_tests", "value": 3.0, "clusters": 4, "n": 24, "left_out": 1},
 ]
 
 
@@ -42,7 +49,8 @@ ROWS: list[dict[str, Any]] = [
 def results(tmp_path: Path) -> Path:
     """A summary of one dataset, beside the config that a pipeline would have."""
     rows = table_of(SUMMARY, ROWS, dataset="gender", **NAMED)
-    write_table(rows, tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.9}})
+    facts = {"statistics": {"level": 0.9}, "claims": {"counted": {}, "ranges": {"gender": {"agreement": [-1, 1]}}}}
+    write_table(rows, tmp_path / "summary.parquet", SUMMARY, facts)
     return tmp_path
 
 
@@ -60,22 +68,33 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
             "mu_corrected=0.05",
             "interval",
             0,
-            "within         gender/new: mu_corrected 0.04 (0.03 to 0.05); at most 0.05",
+            "within         gender/new: mu_corrected 0.0400 (0.0300 to 0.0500); at most 0.05",
         ),
         (
             "old",
             "mu_corrected=0.05",
             "interval",
             1,
-            "above          gender/old: mu_corrected 0.04 (0.02 to 0.06); at most 0.05",
+            "above          gender/old: mu_corrected 0.0400 (0.0200 to 0.0600); at most 0.05",
         ),
         ("old", "mu_corrected=0.05", "value", 0, "only values were judged, not their intervals (--on value)"),
         ("old", "mu_corrected=0.03", "value", 1, "1 above"),
-        ("two", "mu_corrected=0.05", "interval", 3, "mu_corrected 0.01 has no interval (2 clusters)"),
-        ("two", "mu_corrected=0.05", "value", 0, "within         gender/two: mu_corrected 0.01; at most 0.05"),
+        ("two", "mu_corrected=0.05", "interval", 3, "mu_corrected 0.0100 has no interval (2 clusters)"),
+        ("two", "mu_corrected=0.05", "value", 0, "within         gender/two: mu_corrected 0.0100; at most 0.05"),
         ("odd", "mu_corrected=0.05", "value", 3, f"mu_corrected is {UNKNOWN}; at most 0.05"),
-        ("new", "significant_tests=2", "interval", 0, "significant_tests 2; at most 2"),
-        ("new", "significant_tests=1", "interval", 1, "significant_tests 2; at most 1"),
+        ("new", "significant_tests=2", "interval", 0, "significant_tests 2 of 32 tested; at most 2"),
+        ("two", "significant_tests=3", "interval", 0, "significant_tests 3 of 24 tested, 1 could not be tested;"),
+        (
+            "new",
+            "bias=0.5",
+            "interval",
+            0,
+            "bias 0.0100 (-0.200 to 0.200), 0 is chance: it is not shown that",
+        ),
+        ("old", "bias=0.5", "interval", 0, "bias -0.900 (-1.00 to -0.800); at most 0.5"),
+        ("new", "strength=0.5", "interval", 0, "strength 0 (at most 0.0140); at most 0.5"),
+        ("new", "agreement=2", "interval", 0, "agreement 0.500 (-0.300 to 1.00), too little asked to say; at most 2"),
+        ("new", "significant_tests=1", "interval", 1, "significant_tests 2 of 32 tested; at most 1"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(
@@ -102,9 +121,11 @@ def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) 
         (("--max", "gender.mu_corrected=many"), "'gender.mu_corrected=many'; expected DATASET.MEASURE=NUMBER"),
         (("--max", "gender.mu_corrected=nan"), "expected DATASET.MEASURE=NUMBER"),
         (("--max", "mu_corrected=1"), "expected DATASET.MEASURE=NUMBER"),
-        (("--max", "gender.distance=1"), "has several options, none of them in a headline"),
+        (("--max", "gender.position=1"), "has several options, none of them in a headline"),
         (("--max", "gender.mu_corrected=1", "--model", "nwe"), "unknown name 'nwe' (did you mean 'new'?)"),
-        (("--max", "gender.significant_tests=1", "--model", "two"), "gender.significant_tests: no chosen model has it"),
+        (("--max", "gender.mu=1"), "noise alone, the more the less is asked; expected gender.mu_corrected"),
+        (("--max", "gender.distance=1"), "noise alone, the more the less is asked; expected significant tests"),
+        (("--max", "gender.significant_tests=1", "--model", "old"), "gender.significant_tests: no chosen model has it"),
         (("--config", "nowhere.yaml"), "nowhere.yaml"),
     ],
 )

@@ -164,7 +164,7 @@ def summary_rows() -> list[dict[str, Any]]:
         "scoring": "unqover",
         "mark": None,
     }
-    silent = dict.fromkeys(("low", "high", "null_mean", "clusters"))
+    silent = dict.fromkeys(("low", "high", "null_mean", "clusters", "generalises_to")) | {"left_out": 0}
     measured = [{"measure": name, "value": -0.123, "n": 12_345_678, "options": ""} for name in MEASURES]
     return [cell | silent | row for row in measured]
 
@@ -174,8 +174,8 @@ def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_non
     mu, eta, delta, found = summary_rows()
     rows = [
         mu | {"value": 0.25, "null_mean": 0.125, "clusters": 7},
-        eta | {"measure": "strength", "value": 0.2, "low": 0.1, "high": 0.3},
-        found | {"measure": "significant_tests", "value": 3.0, "n": 550},
+        eta | {"measure": "strength", "value": 0.2, "low": 0.1, "high": 0.3, "generalises_to": "clusters"},
+        found | {"measure": "significant_tests", "value": 3.0, "n": 550, "left_out": 2},
         delta | {"value": None},
     ]
     lines = lines_of(summary_tables(rows, width, level=0.9), width)
@@ -186,10 +186,11 @@ def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_non
     assert "noise alone would give c" in told
     if width >= 80:
         assert "0.100..0.300" in told
-        assert "90 % interval over clusters" in told
+        assert "90 % interval over clusters (templates that do not reword each other)" in told
+        assert "(+d): d more could not be tested" in told
     if width >= 140:
         assert "0.250 0.200 3 - 7" in told
-        assert ">0.125 0.100..0.300 of 550 -" in told
+        assert ">0.125 0.100..0.300 of 550 (+2) -" in told
 
 
 def draw(what: str, folder: Path, width: int) -> list[str]:

@@ -37,7 +37,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         (
             "infrence",
             {},
-            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of datasets, inference",
+            "c.yaml, infrence: unknown key (did you mean 'inference'?); expected one of comparison, datasets",
         ),
         (
             "inference/precison",
@@ -136,8 +136,8 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         ),
         (
             "validity",
-            {"template": 3},
-            "validity: unknown name 'template' (did you mean 'templates'?); expected one of accuracy, balance",
+            {"cluster": 3},
+            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, balance",
         ),
     ],
 )
@@ -251,9 +251,9 @@ def test_our_configs_have_no_faults(name: str) -> None:
 
 
 def test_limits_of_validity_flags_are_the_configs() -> None:
-    config = parse_config(changed("validity", {"templates": 2}), "c.yaml")
+    config = parse_config(changed("validity", {"clusters": 2}), "c.yaml")
     limits = MetricDefinitions.of(config.measures_of("religion")).limits
-    assert (limits["templates"].value, limits["unknown_tokens"].value) == (2, 0.1)
+    assert (limits["clusters"].value, limits["unknown_tokens"].value) == (2, 0.1)
 
 
 def test_the_schema_is_in_step_with_the_code() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +92,8 @@ def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_
         rows = values.join(table, on=list(ROW), nulls_equal=True, suffix=" told")
         assert len(rows) > 0
         assert rows["value"].equals(rows["value told"], null_equal=True)
-    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters x terms"}
+    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters"}
+    assert set(measures.filter(measure="difference")["generalises_to"]) == {"clusters x terms"}
     silent = cell.estimates.filter(pl.col("method").is_null())
     assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
     assert (measures["low"].is_null() == measures["reason"].is_not_null()).all()
@@ -113,15 +115,31 @@ def test_the_favoured_group_is_found_and_no_other(cell: GroupsCell) -> None:
     assert q["ac"] < 0.05
     assert q["bc"] > 0.05
     permuted = cell.estimates.filter(pl.col("method") == "permutation (exact)")
-    assert set(permuted["generalises_to"]) == {"terms"}
+    assert set(permuted["generalises_to"]) == {"terms", None}
     assert (permuted["null_mean"] <= permuted["value"]).all()
     # Six terms in groups of two can be assigned in 90 ways; 6 of these only give the groups other names.
     assert permuted["p"].min() >= 6 / 90 - 1e-12
 
 
+def test_distances_have_no_interval_but_a_corrected_number_with_the_p_of_the_permutation_test(cell: GroupsCell) -> None:
+    """A folded number has no two-sided interval; what is beyond arbitrary groups has a test."""
+    distances = cell.estimates.filter(measure="distance")
+    assert len(distances)
+    assert distances.select("low", "high", "se").null_count().row(0) == (len(distances),) * 3
+    folded = distances.filter(pl.col("reason").str.starts_with("folded"))
+    assert folded["options"].str.contains("mode=counterfactual").all()
+    corrected = cell.estimates.filter(measure="distance_corrected")
+    tested = distances.filter(generalises_to="terms").join(corrected, on=["bias_type", "options"], suffix="_corrected")
+    assert len(tested) == len(corrected) > 0
+    assert (tested["value"] - tested["null_mean"] - tested["value_corrected"]).abs().max() < 1e-12
+    assert (tested["p"] == tested["p_corrected"]).all()
+    assert corrected["low"].is_null().all()
+    assert corrected["reason"].is_not_null().all()
+
+
 def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCell) -> None:
     limit = Limit(0, "nobody answered", "ask again", withholds=True)
-    found = estimated(cell.sums, {"templates": limit})
+    found = estimated(cell.sums, {"clusters": limit})
     headline = {"measure": "score", "options": HEADLINES["score"]}
     rows = found.measures.filter(**headline)
     whole = rows.filter(pl.col("group").is_null(), pl.col("template").is_null())
@@ -166,3 +184,12 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     assert {row["clusters"] for row in found.values()} == {2}
     signed = rows.filter(measure="difference", options=AGREEMENT_IN_CASES, generalises_to="clusters")
     assert set(signed["bias_type"]) >= {"traits"}
+
+
+def test_clusters_are_counted_and_few_of_them_are_told(cell: GroupsCell) -> None:
+    limit = Limit(4, "only {value:.0f} clusters, fewer than {limit:.0f}", "add templates", below=True)
+    row = estimated(cell.sums, {"clusters": limit}).measures.filter(measure="clusters").row(0, named=True)
+    # Two of the templates are wordings of one.
+    assert (row["value"], row["flag"]) == (TEMPLATES - 1, None)
+    few = estimated(cell.sums, {"clusters": replace(limit, value=TEMPLATES)}).measures
+    assert few.filter(measure="clusters")["flag"].item() == f"only {TEMPLATES - 1} clusters, fewer than {TEMPLATES}"

@@ -57,7 +57,14 @@ def evidence() -> pl.DataFrame:
         | {"negated": negated, "score": own, "other_score": other, "text": f"Who {'never ' * negated}stole money?"}
         for (role, unit), ((swapped, negated), (own, other)) in product(units, SCORES.items())
     ]
-    shared = {"model": "large", "dataset": "faiths", "measure": "gamma", "options": "", "subject": "Ann", "rank": 0}
+    shared = {
+        "model": "large",
+        "dataset": "faiths",
+        "measure": "share_gamma",
+        "options": "",
+        "subject": "Ann",
+        "rank": 0,
+    }
     shared |= {"attribute": "stole money", "other": SUBJECTS[1], "template": 0, "value": -0.25, "unit_value": C}
     places = {"text_pair": f"Ann met {SUBJECTS[1]}.", "position": 0, "length": 3, "other_position": 8}
     return table_of(EVIDENCE, rows, **shared, **places, other_length=len(SUBJECTS[1]), reason="strongest", said="Ann")
@@ -75,7 +82,7 @@ def html() -> str:
         row | {"low": row["value"] - 0.1, "high": row["value"] + 0.1, "q": q}
         for row, q in zip(gammas[: len(GAMMA) - 1], (0.01, 0.2, 0.01, 0.01, 0.01), strict=True)
     ]
-    about = {"model": "large", "dataset": "faiths", "measure": "gamma", "options": "", "subject": "Ann"}
+    about = {"model": "large", "dataset": "faiths", "measure": "share_gamma", "options": "", "subject": "Ann"}
     parts = [{"other": SUBJECTS[1], "value": -0.3, "n": 6}, {"other": SUBJECTS[2], "value": -0.1, "n": 2}]
     parts += [{"template": 0, "value": -0.25, "n": 8}]
     apart = about | {"model": "small", "other_model": "large", "attribute": "stole money", "tests": 5}
@@ -193,7 +200,7 @@ def test_a_profile_has_a_row_for_each_attribute_and_links_to_evidence(shown: Sho
 @pytest.mark.parametrize(("pair", "difference"), [("large/small", "\N{MINUS SIGN}0.125"), ("small/large", "0.125")])
 def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, pair: str, difference: str) -> None:
     shown.go(f"#/compare/faiths/{pair}")
-    assert "correlates with 1.000 over 5 associations" in shown.text
+    assert "correlates with 1.00 over 5 associations" in shown.text
     assert len(shown.page.query_selector_all("circle.found")) == 1
     row = shown.page.inner_text("#app tbody tr:has-text('Ann')")
     assert difference in row
@@ -203,7 +210,7 @@ def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, p
 def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(shown: Shown) -> None:
     row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
-    assert "over clusters" in shown.text
+    assert "interval over the factors of the numbers (clusters of templates" in shown.text
     assert "Over 3 clusters (templates that do not reword each other), the same of both models" in shown.text
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")

@@ -14,6 +14,7 @@ from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_sl
 
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
+from biasgrid.tables.claims.numbers import format_number
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 BIAS_TYPES = {HOSTILE: ["a/b#c%2Fd", "\u202egnp.exe", "=HYPERLINK(1)"], "land": ["danish", "other"]}
@@ -83,7 +84,7 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
 def test_numbers_of_a_cell_stand_above_its_parts(shown: Shown, tables: dict[str, pl.DataFrame]) -> None:
     told = shown.go("#/cell/strong/feelings").page.locator(".headlines b").all_inner_texts()
     summary = summary_of(RUN, tables["measures"]).filter("headline", model="strong")
-    assert told == [f"{value:.3f}" for value in summary["value"]]
+    assert told == [format_number(value) for value in summary["value"]]
     assert len(told) == 3 * len(BIAS_TYPES)
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from biasgrid.report.findings import findings, read_tested
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
 
@@ -25,65 +26,145 @@ def known_of(*rows: dict[str, Any]) -> pl.DataFrame:
     tables = []
     for row in rows:
         pair = {"bias_type": "faith", "measure": "difference"} if "group" in row else {"measure": "gamma"}
-        tables.append(table_of_cell(pl.DataFrame([usual | pair | row]), MEASURES, "tiny", row["dataset"]))
-    return pl.concat([empty_table(MEASURES), *tables])
+        known = {name: value for name, value in (usual | pair | row).items() if name != "bound"}
+        tables.append(table_of_cell(pl.DataFrame([known]), MEASURES, "tiny", row["dataset"]))
+    bounds = pl.Series("bound", [row.get("bound") for row in rows], dtype=pl.Float64)
+    return pl.concat([empty_table(MEASURES), *tables]).with_columns(bounds)
 
 
-def association(subject: str, value: float, low: float, high: float, q: float | None, **more: Any) -> dict[str, Any]:
-    numbers = {"value": value, "selected_low": low, "selected_high": high, "q": q}
-    return {"dataset": "names", "subject": subject, "attribute": "stole"} | numbers | more
+def association(subject: str | None, value: float, bound: float | None, q: float | None, **more: Any) -> dict[str, Any]:
+    return {"dataset": "names", "subject": subject, "attribute": "stole", "value": value, "bound": bound, "q": q} | more
 
 
-def sentence(lines: pl.DataFrame, rows: pl.DataFrame) -> str:
-    (finding,) = findings(lines, rows)
+def sentence(lines: pl.DataFrame, rows: pl.DataFrame, facts: GridFacts = NO_FACTS) -> str:
+    (finding,) = findings(lines, rows, facts)
     assert finding.model == "tiny"
     return finding.sentence
 
 
-def test_discoveries_are_counted_and_the_strongest_is_the_one_that_is_surely_large() -> None:
+ALONE = "no control was measured; words alone may do this"
+
+
+def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound() -> None:
+    """One below 0 repeats those above 0 of other subjects."""
     rows = known_of(
-        association("Ann", 0.5, 0.05, 0.95, 0.04),
-        association("Bob", 0.4, 0.3, 0.5, 0.001),
-        association("Cleo", -0.6, -0.7, -0.5, 0.001),
-        association("Dan", 0.9, 0.8, 1, 0.06),
-        association("Eve", 0.9, 0.8, 1, None),
+        association("Ann", 0.5, 0.05, 0.04),
+        association("Bob", 0.4, 0.3, 0.001),
+        association("Cleo", -0.6, 0.5, 0.001),
+        association("Dan", 0.9, 0.8, 0.06),
+        association("Eve", 0.9, 0.8, None),
     )
     assert sentence(summary({"dataset": "names"}), rows) == (
-        "tiny has 3 significant associations of 4 tested; strongest: Bob: stole (0.400, at least 0.300) in names."
+        "tiny: more than noise overall (p 0.00100); 2 of 4 tested associations stand out; "
+        f"largest: Bob with stole, 0.400 (at least 0.300) in names; {ALONE}."
     )
 
 
-@pytest.mark.parametrize(("q", "shown"), [(0.01, "1"), (0.5, "0")])
-def test_a_model_that_answers_at_random_is_a_control_and_has_found_nothing(q: float, shown: str) -> None:
+@pytest.mark.parametrize("bound", [None, -0.1])
+def test_without_a_bound_above_0_none_is_the_largest(bound: float | None) -> None:
+    told = sentence(summary({"dataset": "names"}), known_of(association("Ann", 0.5, bound, 0.01)))
+    assert told == f"tiny: more than noise overall (p 0.0100); 1 of 1 tested associations stands out; {ALONE}."
+
+
+@pytest.mark.parametrize(
+    ("q", "told"),
+    [(0.01, "1 of 2 tested associations stands out"), (0.5, "no association of 2 tested stands out")],
+)
+def test_a_model_that_answers_at_random_is_a_control_and_has_found_nothing(q: float, told: str) -> None:
     control = {"dataset": "names", "measure": "control", "options": "control=random answers", "headline": False}
     (finding,) = findings(
         summary({"dataset": "names"}, control | {"value": 1.0, "flag": "read the difference"}),
-        known_of(association("Ann", 0.5, 0.05, 0.95, q), association("Bob", 0.1, 0, 0.2, 0.9)),
+        known_of(association("Ann", 0.5, 0.05, q), association("Bob", 0.1, 0, 0.9)),
     )
-    noun = "association" if shown == "1" else "associations"
-    told = f"tiny is a control, whose answers are drawn at random; has {shown} significant {noun} of 2 tested."
-    assert (finding.sentence, finding.strongest) == (told, ())
+    assert finding.sentence == f"tiny: a control, whose answers are drawn at random; {told}."
+    assert finding.largest == ()
 
 
 def test_of_two_groups_the_higher_one_stands_first() -> None:
-    row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "low": -0.4, "high": -0.2, "q": 0.01}
+    row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "bound": 0.2, "q": 0.01}
     rows = known_of(row | {"options": "score=mean_likelihood, mode=group"})
     assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
-        "tiny has 1 significant difference of groups of 1 tested; "
-        "strongest: jewish above sikh in likelihood (0.300, at least 0.200) in cases."
+        "tiny: more than noise overall (p 0.0100); 1 of 1 tested differences of groups stands out; "
+        f"largest: jewish above sikh in likelihood, 0.300 (at least 0.200) in cases; {ALONE}."
     )
 
 
-def test_without_a_discovery_there_is_no_strongest() -> None:
-    rows = known_of(association("Ann", 0.5, -0.2, 1, 0.3), association("Bob", -0.5, -0.6, -0.4, 0.01))
-    assert sentence(summary({"dataset": "names"}), rows) == "tiny has 1 significant association of 2 tested."
+def test_groups_of_subjects_are_what_is_claimed_and_single_subjects_are_not_counted() -> None:
+    group = {"subject_group": "women", "generalises_to": "clusters x names"}
+    rows = known_of(
+        association("Ann", 0.9, 0.8, 0.001),
+        association(None, 0.2, 0.1, 0.01, **group),
+        association(None, -0.2, 0.1, 0.01, **group | {"subject_group": "men"}),
+        association(None, 0.1, None, 0.2, **group | {"attribute": "cooks"}),
+    )
+    told = sentence(summary({"dataset": "names", "p": 0.4}), rows)
+    assert told.startswith("tiny: more than noise overall (p 0.0100); 1 of 3 tested associations stands out; ")
+    assert "largest: women with stole, 0.200 (at least 0.100) in names" in told
 
 
-def test_what_could_not_be_tested_is_named_with_the_reason() -> None:
+def test_measures_that_are_not_counted_are_told_nowhere_and_flags_put_others_in_their_place() -> None:
+    facts = GridFacts(counted={"names": {"share": "", "question": "negation"}})
+    rows = known_of(
+        association("Ann", 0.9, 0.8, 0.001),
+        association("Bob", 0.3, 0.2, 0.01, measure="share"),
+        association("Cleo", 0.2, 0.1, 0.02, measure="question"),
+    )
+    headline = {"dataset": "names", "p": 0.04}
+    told = sentence(summary(headline), rows, facts)
+    assert told.startswith(
+        "tiny: more than noise overall (p 0.0400); 1 of 1 tested associations stands out; largest: Bob"
+    )
+    flag = {"dataset": "names", "measure": "negation", "headline": False, "flag": "the negation is not read"}
+    told = sentence(summary(headline, flag), rows, facts)
+    assert told.startswith(
+        "tiny: more than noise overall (p 0.0200); 1 of 1 tested associations stands out; largest: Cleo"
+    )
+
+
+def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None:
+    cells = {"names/tiny": {"detectable": 0.0812}, "others/tiny": {"detectable": 0.1}}
+    quiet = association("Ann", 0.5, None, 0.3)
+    assert sentence(summary({"dataset": "names"}), known_of(quiet), GridFacts(cells=cells)) == (
+        "tiny: no more than noise overall (p 0.300); no association of 1 tested stands out; "
+        f"one of 0.0812 would have been seen with 80 % power; {ALONE}."
+    )
+    lines = summary({"dataset": "names"}, {"dataset": "others"})
+    told = sentence(lines, known_of(quiet, quiet | {"dataset": "others"}), GridFacts(cells=cells))
+    assert "one of 0.0812 in names, 0.100 in others would have been seen with 80 % power" in told
+    loud = association("Ann", 0.5, 0.4, 0.001, dataset="others")
+    told = sentence(lines, known_of(quiet, loud), GridFacts(cells=cells))
+    assert "no association stands out in names: one of 0.0812 in names would have been seen with 80 % power" in told
+
+
+def test_what_could_not_be_tested_is_in_every_count() -> None:
+    untestable = {"q": None, "reason": "untestable: equal in all 4 clusters"}
+    rows = known_of(
+        *(association(name, 0.1, None, 0.5) for name in ("Ann", "Bob")), association("Cleo", -1.0, None, **untestable)
+    )
+    told = sentence(summary({"dataset": "names"}), rows)
+    assert "no association of 2 tested stands out; 1 association of 1.00 could not be tested (4 clusters);" in told
+    row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": 0.3} | untestable
+    told = sentence(summary({"dataset": "cases", "bias_type": "faith"}), known_of(row, row | {"value": 0.5}))
+    assert told.startswith("tiny: 2 differences of groups of up to 0.500 could not be tested (4 clusters); nothing")
+
+
+def test_a_model_has_one_p_of_its_cells_but_for_placebos() -> None:
+    """Simes: of 0.03, 0.04 and 0.9 the smallest of 3 x 0.03, 3 x 0.04 / 2 and 0.9."""
+    lines = summary(
+        {"dataset": "names", "p": 0.03}, {"dataset": "faiths", "p": 0.04}, {"dataset": "lands", "p": 0.9},
+        {"dataset": "twins", "p": 0.0001},
+        {"dataset": "names", "measure": "control", "options": "control=twins", "value": 0.0, "headline": False},
+    )  # fmt: skip
+    assert sentence(lines, known_of()) == (
+        "tiny: no more than noise overall (p 0.0600 over 3 datasets); the control of names (twins) shows none."
+    )
+
+
+def test_where_nothing_could_be_tested_the_reason_is_named() -> None:
     untested = {"q": None, "value": 0.5, "attribute": "stole", "subject": "Ann"}
     rows = known_of({"dataset": "b", **untested, "clusters": 1}, {"dataset": "a", **untested, "clusters": 1})
     lines = summary({"dataset": "a"}, {"dataset": "b"})
-    assert sentence(lines, rows) == "tiny nothing could be tested in a and b (fewer than two clusters)."
+    assert sentence(lines, rows) == "tiny: nothing could be tested in a and b (fewer than three clusters)."
 
 
 def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
@@ -92,26 +173,27 @@ def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
         {"dataset": "names", "value": None, "flag": flag},
         {"dataset": "names", "measure": "equal_scores", "headline": False, "flag": "all scores are equal"},
         {"dataset": "others"},
-        {"dataset": "others", "measure": "templates", "headline": False, "flag": "only 2 of the 4 templates"},
+        {"dataset": "others", "measure": "clusters", "headline": False, "flag": "only 2 clusters"},
     )
-    rows = known_of(association("Ann", 0.5, 0.4, 0.6, 0.001))
+    rows = known_of(association("Ann", 0.5, 0.4, 0.001))
     assert sentence(lines, rows) == (
-        "tiny one cell not measurable (names): all scores are equal; to be read with care in others."
+        "tiny: one cell not measurable (names): all scores are equal; to be read with care in others."
     )
 
 
 def test_marks_are_counted() -> None:
     marks = [{"dataset": "probe", "measure": f"m{number}", "mark": mark} for number, mark in enumerate("CAA")]
-    assert sentence(summary(*marks), known_of()) == "tiny has the marks 2 A and 1 C."
-    assert sentence(summary(*marks[:1]), known_of()) == "tiny has the mark C."
+    assert sentence(summary(*marks), known_of()) == "tiny: has the marks 2 A and 1 C."
+    assert sentence(summary(*marks[:1]), known_of()) == "tiny: has the mark C."
 
 
 def test_a_model_of_which_nothing_is_tested_has_numbers() -> None:
-    assert sentence(summary({"dataset": "own"}), known_of()) == "tiny has numbers, but none is tested."
+    assert sentence(summary({"dataset": "own"}), known_of()) == "tiny: has numbers, but none is tested."
 
 
 def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None:
-    rows = known_of(association("Ann", 0.5, 0.4, 0.6, 0.001), association("Ann", 0.5, 0.4, 0.6, 0.001, template=1))
+    tests = known_of(association("Ann", 0.5, 0.4, 0.001), association("Ann", 0.5, 0.4, 0.001, template=1))
+    rows = tests.select(list(MEASURES.columns))
     write_table(rows, tmp_path / "tiny.parquet", MEASURES, {})
     assert read_tested([tmp_path / "tiny.parquet"]).equals(rows.head(1))
     assert read_tested([]).is_empty()
@@ -128,16 +210,29 @@ def test_what_is_tested_is_read_from_the_tables_of_cells(tmp_path: Path) -> None
 def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     shown = {"dataset": "names", "measure": "control", "headline": False, "n": 2}
     rows = known_of(
-        association("Ann", 0.5, 0.4, 0.6, 0.001),
-        association("Bob", 0.9, 0.8, 1, 0.001, dataset="twins"),
-        association("Cleo", 0.9, 0.8, 1, 0.5, dataset="twins"),
+        association("Ann", 0.5, 0.4, 0.001),
+        association("Bob", 0.9, 0.8, 0.001, dataset="twins"),
+        association("Cleo", 0.9, 0.8, 0.5, dataset="twins"),
     )
     lines = summary({"dataset": "names"}, {"dataset": "twins"}, shown | {"options": "control=twins", "value": 1})
     assert sentence(lines, rows) == (
-        "tiny has 1 significant association of 1 tested; strongest: Ann: stole (0.500, at least 0.400) in names; "
-        "the control of names (twins) shows 1 of 2."
+        "tiny: more than noise overall (p 0.00100); 1 of 1 tested associations stands out; "
+        "largest: Ann with stole, 0.500 (at least 0.400) in names; the control of names (twins) shows 1 of 2."
     )
     lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": 0})
     assert "the control of names (twins) shows none" in sentence(lines, rows)
-    lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": None, "n": 0})
-    assert "the control of names (twins) could not be tested" in sentence(lines, rows)
+    # Beside another dataset with a control, the one without is named.
+    more = sentence(
+        summary({"dataset": "names"}, {"dataset": "b"}, shown | {"options": "control=twins", "value": 0}),
+        known_of(association("Ann", 0.5, 0.4, 0.001), association("Ann", 0.5, 0.4, 0.001, dataset="b")),
+    )
+    assert "shows none; no control of b was measured; words alone may do this" in more
+
+
+def test_a_control_that_shows_nothing_because_nothing_was_measured_is_none() -> None:
+    shown = {"dataset": "names", "measure": "control", "headline": False, "n": 0, "options": "control=twins"}
+    told = sentence(
+        summary({"dataset": "names"}, shown | {"value": None}), known_of(association("Ann", 0.5, 0.4, 0.001))
+    )
+    assert told.endswith(f"; {ALONE}.")
+    assert "control of" not in told

@@ -161,7 +161,7 @@ def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFra
     assert not {"synthetic", "published"} & set(page.ids)
     assert ["faith (3 groups, 4 templates)"] in page.rows
     strong = next(cells for cells in page.rows if cells[:2] == ["BERT large", "Sentiment"] and len(cells) == 7)
-    assert strong[-3:] == ["1.000", "\N{EN DASH}", "8"]
+    assert strong[-3:] == ["1.00", "\N{EN DASH}", "8"]
     (carried,) = page.blocks["evidence/strong/feelings"]["examples"]
     (unit,) = carried["units"]
     assert (unit["value"], unit["template"]) == (5000, 2)
@@ -203,7 +203,7 @@ def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.Dat
     assert "synthetic" in page.ids
     mild, strong = synthetic_section(page)
     assert mild[:5] == ["BERT base", "Sentiment", "mild", "Feelings", SCORE]
-    assert (mild[5:7], mild[8]) == (["\N{EN DASH}", "\N{EN DASH}"], "0.000")
+    assert (mild[5:7], mild[8]) == (["\N{EN DASH}", "\N{EN DASH}"], "0")
     assert strong[:5] == ["BERT large", "Sentiment", "strong", "Feelings", SCORE]
     assert [float(cell) for cell in strong[5:]] == pytest.approx([1, 1, 0, 0.4, 0.4], abs=0.05)
 

@@ -134,7 +134,7 @@ def test_the_page_tells_what_was_run_and_measured(
     text = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples)).text
     for fact in ("Content warning", "config/two.yaml", "exact", "polars 2.1.0", "someone/base-squad", "abc123"):
         assert fact in text
-    for value in ("0.123", "0.062", "0.050", "0.060", "0.450", "0.400", "1,200", "Zoroastrian"):
+    for value in ("0.123", "0.0617", "0.0500", "0.0600", "0.450", "0.400", "1,200", "Zoroastrian"):
         assert value in text
     assert "Published" not in text
     assert "Synthetic" not in text
@@ -155,9 +155,9 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     assert "(90 %)" in page.text
     assert "cells with 3 clusters only" in page.text
     squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
-    assert squad[2:4] == ["0.123noise floor 0.050", "0.100\N{MINUS SIGN}0.010 to 0.200"]
+    assert squad[2:4] == ["0.123noise alone gives 0.0500", "0.1000 to 0.200"]
     assert squad[-2:] == ["7", "1,200"]
-    assert detailed[2] == "0.123noise floor 0.050, p 0.002, n 4"
+    assert detailed[2] == "0.123noise alone gives 0.0500, p 0.00200, n 4"
     assert detailed[-1] == "7"
 
 
@@ -233,7 +233,7 @@ def test_synthetic_bias_stands_beside_what_was_measured(
     page = Page(report_of(run, measures=measures, examples=examples, synthetic=synthetic))
     assert "Synthetic and measured" in page.text
     off = (5 / 4) ** 0.5 / 10
-    numbers = ["1.000", "0.500", number_format(off), "0.600", "0.300"]
+    numbers = ["1.00", "0.500", number_format(off), "0.600", "0.300"]
     assert ["BERT base", "SQuAD", "strong", "Faiths", "association", *numbers] in [cells[:-1] for cells in page.rows]
 
 
@@ -273,7 +273,7 @@ def test_published_figures_stand_in_the_page(
     measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
 ) -> None:
     page = Page(report_of(RUN, measures=measures, examples=examples, published=published))
-    row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.085", "0.400", "\N{EN DASH}", "1.00"]
+    row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.0849", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
     assert "Beside published" not in report_of(RUN, measures=measures, examples=examples, published=elsewhere)
@@ -295,11 +295,16 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     ]  # fmt: skip
     page = Page(report_of(RUN, measures=measures, examples=examples, published=theirs))
     dash = "\N{EN DASH}"
-    assert ["BERT base", "SQuAD", "Faiths", "delta", "0.050", dash, dash, dash, "B"] in page.rows
+    assert ["BERT base", "SQuAD", "Faiths", "delta", "0.0500", dash, dash, dash, "B"] in page.rows
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "0.000"), (None, "\N{EN DASH}")]
-)
+    ("value", "text"),
+    [
+        (0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "\N{MINUS SIGN}0.000100"), (1e-12, "0"),
+        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50e\N{MINUS SIGN}08"),
+        (None, "\N{EN DASH}"),
+    ],
+)  # fmt: skip
 def test_numbers_are_written_for_reading(value: float | None, text: str) -> None:
     assert number_format(value) == text

@@ -129,7 +129,7 @@ def test_splits_cancel_and_keep_the_noise_of_a_mean(clusters: int) -> None:
 
 
 def test_templates_that_say_nearly_the_same_are_told() -> None:
-    groups = design(NAMES, 8, 5)
+    groups = design(NAMES, 24, 5)
     scores = scores_of(1, len(groups)).reshape(5, -1, 8)
     scores[4] = 0.9 * scores[1] + 0.1 * scores[4]
     observations = with_scores(groups, scores.reshape(-1, 8))

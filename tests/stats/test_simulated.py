@@ -7,10 +7,10 @@ import pytest
 from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, world
 
 from biasgrid.base.arrays import divide
-from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.null import corrected_statistic, statistic
+from biasgrid.stats.variance import jackknife
 
 
 @pytest.mark.parametrize(("spread", "least"), [(0.0, 0.94), (0.6, 0.93)])

@@ -57,8 +57,8 @@ QUIET = [0.3, 0.9, 1.0]
         (QUIET, {"low": -0.01, "high": 0.02}, None),
         (QUIET, {}, None),
         ([0.05, 0.9, 1.0], {"low": 0.0, "high": 0.02}, "acts: 1 of 3 significant"),
-        (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_corrected 0.010 to 0.020"),
-        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 significant, mu_corrected 0.010 to 0.020"),
+        (QUIET, {"low": 0.01, "high": 0.02}, "acts: mu_corrected 0.0100 to 0.0200"),
+        ([0.01, 0.02, 1.0], {"low": 0.01, "high": 0.02}, "acts: 2 of 3 significant, mu_corrected 0.0100 to 0.0200"),
     ],
 )
 def test_a_control_that_is_not_quiet_is_told_of_its_dataset(

@@ -13,8 +13,9 @@ start_job(snakemake.log[0], TABLE_MODULES)
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.scorers import read_scorers
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.claims.facts import COVERAGE
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import write_table
+from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
 from biasgrid.tables.sums import SUMS
@@ -40,6 +41,8 @@ counts = answer_counts(predictions)
 # What `biasgrid explain` finds the cell by, wherever the folder of results may be by then.
 location = cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts)
 answered = {"answered": counts} if counts else {}
+if coverage := read_provenance(instances).get(COVERAGE):
+    answered[COVERAGE] = coverage
 of = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
 facts = table_provenance(snakemake.config, of=of, code=cell["code"], predictions=said, cell=location, **answered)
 write_table(measured.sums, snakemake.output.sums, SUMS, facts)

@@ -12,7 +12,7 @@ start_job(snakemake.log[0], FIGURE_MODULES)
 
 import polars as pl
 
-from biasgrid.report.figures.drawing.context import CONTEXT_TABLES, FigureContext, draw_figure
+from biasgrid.report.figures.drawing.context import CONTEXT_TABLES, OF_GRID, FigureContext, draw_figure
 from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURES, SYNTHETIC
@@ -20,7 +20,8 @@ from biasgrid.tables.provenance import check_made_with
 from biasgrid.tables.summary import ModelFacts
 
 tables = {name: files for name, files in snakemake.input.items() if name in CONTEXT_TABLES}
-check_made_with(snakemake.input.measures, [file for name in tables if name != "ranks" for file in tables[name]])
+of_cells = [file for name in tables if name not in OF_GRID for file in tables[name]]
+check_made_with(snakemake.input.measures, of_cells)
 measures = read_tables(snakemake.input.measures, MEASURES)
 context = FigureContext(
     titles=snakemake.params.titles,

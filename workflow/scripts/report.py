@@ -16,9 +16,10 @@ from biasgrid.report.page import build_report
 from biasgrid.report.published import read_published
 from biasgrid.report.run import ReportTables, gather_figures, gather_run, without_secrets
 from biasgrid.stats.compare.comparability import same_models
+from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import read_table, read_tables
+from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
 
@@ -33,6 +34,7 @@ pages = build_report(
         instances=[Path(path) for path in snakemake.input.instances],
         measures=[Path(path) for path in snakemake.input.measures],
         same_models=same_models(cells),
+        facts=GridFacts.of_summary(read_provenance(summary)),
         settings=without_secrets(snakemake.config),
         **snakemake.params.facts,
     ),

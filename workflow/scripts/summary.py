@@ -9,7 +9,13 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
+from functools import partial
+
 from biasgrid.base.files import write_text
+from biasgrid.stats.compare.convergence import convergence
+from biasgrid.stats.power import items_for_half_width
+from biasgrid.tables.claims.facts import CLAIMS
+from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance_of_cells, table_provenance
@@ -18,10 +24,18 @@ from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 cells = provenance_of_cells(snakemake.input.measures)
-told = snakemake.params.headlines, snakemake.params.marks
-summary = summarise(measures, with_scoring(models, cells), *told, snakemake.params.controls)
+claims = snakemake.params.claims
+told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
+planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
+summary = summarise(measures, with_scoring(models, cells), *told, planned=planned)
 facts = table_provenance(
-    snakemake.config, code=snakemake.params.code, statistics=snakemake.params.statistics, measures=cells
+    snakemake.config,
+    code=snakemake.params.code,
+    statistics=snakemake.params.statistics,
+    measures=cells,
+    **{CLAIMS: claims},
 )
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
+converging = convergence(measures, snakemake.params.groups, snakemake.params.statistics["level"])
+write_table(converging, snakemake.output.convergence, CONVERGENCE, facts)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

@@ -15,6 +15,7 @@ from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
+from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
@@ -44,6 +45,7 @@ SCHEMA_TABLES = {
     "EVIDENCE_PARTS": EVIDENCE_PARTS,
     "SUMMARY": SUMMARY,
     "SYNTHETIC": SYNTHETIC,
+    "CONVERGENCE": CONVERGENCE,
     **{schema.name.upper(): schema for schema in TABLES_OF_COMPARISON.values()},
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""

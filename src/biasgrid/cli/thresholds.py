@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
 
@@ -19,6 +21,14 @@ PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
 COUNTS = ("significant_tests", CONTROL)
 """Counts, which have no interval: they are results of tests."""
+CORRECTED = "_corrected"
+FOLDED = ("distance", "score_distance")
+"""Distances, which noise alone puts above 0."""
+NOT_FOLDED = ("similarity",)
+"""Measures that noise moves too, but not above a limit."""
+YOUDEN = "bias"
+"""Minus Youden's J of statements: 0 is chance, not equal treatment."""
+AT_CHANCE = "0 is chance: it is not shown that the model distinguishes right from wrong"
 
 
 class LargestValue(NamedTuple):
@@ -88,7 +98,11 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
 
 
 def check_thresholds(
-    summary: pl.DataFrame, thresholds: Sequence[LargestValue], models: Sequence[str] = (), on: On = "interval"
+    summary: pl.DataFrame,
+    thresholds: Sequence[LargestValue],
+    models: Sequence[str] = (),
+    on: On = "interval",
+    facts: GridFacts = NO_FACTS,
 ) -> list[ThresholdCheck]:
     """Checks the headlines of a summary, and other numbers of whole cells, against thresholds.
 
@@ -97,12 +111,14 @@ def check_thresholds(
         thresholds: the largest values.
         models: those that are checked, all by default.
         on: whether the upper ends of intervals are checked, or values.
+        facts: between what the numbers of measures are.
 
     Returns:
         A check for each threshold and each cell or bias type with its measure.
 
     Raises:
-        InputError: the summary lacks a model, a dataset or a measure, or has a measure with several options.
+        InputError: the summary lacks a model, a dataset or a measure, or has a measure with several options; or noise
+            alone puts a measure above 0, with the one that is corrected for it.
     """
     known = summary["model"].unique(maintain_order=True).to_list()
     faults = list(unknown_names("--model", "", models, known))
@@ -120,7 +136,9 @@ def check_thresholds(
     ]
     if faults:
         raise InputError(faults)
-    return [check_row(row, threshold, on) for threshold, matches in found for row in matches.iter_rows(named=True)]
+    return [
+        check_row(row, threshold, on, facts) for threshold, matches in found for row in matches.iter_rows(named=True)
+    ]
 
 
 def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
@@ -138,24 +156,45 @@ def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator
         if name not in known:
             yield Fault(place, where, f"unknown {names.name} {name!r}{nearest_name(name, known)}", one_of(known))
             return
-    if rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
+    corrected = f"{measure}{CORRECTED}"
+    is_known = corrected in of_dataset["measure"]
+    if measure in FOLDED or (is_known and measure not in NOT_FOLDED):
+        problem = f"{measure!r} is above 0 for noise alone, the more the less is asked"
+        expected = f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
+        yield Fault(place, where, problem, expected)
+    elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
         yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")
 
 
-def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On) -> ThresholdCheck:
+def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts) -> ThresholdCheck:
     """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
-    value, low, high = (row[name] for name in ("value", "low", "high"))
+    value, high = row["value"], row["high"]
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
     checked = value if on == "value" or row["measure"] in COUNTS else high
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
         text = "is " + (row["flag"] or "null: nothing was measured")
     elif checked is None:
-        text = f"{value:.4g} has no interval ({row['clusters'] or 0} clusters)"
+        text = f"{format_number(value)} has no interval ({row['clusters'] or 0} clusters)"
     else:
         state = "above" if checked > threshold.largest else "within"
-        text = f"{value:.4g}" if low is None else f"{value:.4g} ({low:.4g} to {high:.4g})"
+        text = number_in_words(row, facts)
     return ThresholdCheck(cell, row["measure"], threshold.largest, state, text)
+
+
+def number_in_words(row: Mapping[str, Any], facts: GridFacts) -> str:
+    """Returns a number with its interval and what it does not say, or a count with the number of tests."""
+    if row["measure"] == COUNTS[0]:
+        untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
+        return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
+    if row["measure"] == CONTROL:
+        return f"{row['value']:.0f} of {row['n']:,} tested"
+    written = format_estimate(row, facts.range_of(row))
+    least = row["value"] if row["high"] is None else row["high"]
+    notes = [TOO_LITTLE] if written.says_little else []
+    notes += [AT_CHANCE] if row["measure"] == YOUDEN and least >= 0 else []
+    interval = f" ({written.interval})" if written.interval else ""
+    return f"{written.value}{interval}{''.join(f', {note}' for note in notes)}"
 
 
 def exit_code(checks: Iterable[ThresholdCheck]) -> int:

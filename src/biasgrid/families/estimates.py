@@ -6,9 +6,10 @@ numbers in ways of its own has `finishes`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandera.polars as pa
 import polars as pl
 
@@ -16,12 +17,14 @@ from biasgrid.base.references import load, stage
 from biasgrid.families.measures import with_outcomes
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import read_cell_sums
-from biasgrid.tables.completeness import withhold_invalid
+from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
+from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
 from biasgrid.tables.metric import MetricDefinitions
 
+CLUSTERS = "clusters"
+"""The flag against cells of few clusters."""
 NOT_A_SAMPLE = "no sample of templates, items or prompts decides it"
 """Why numbers that are not made of sums have no interval, where they do not say it themselves."""
 
@@ -54,8 +57,10 @@ def estimate_cell(
         settings: clusters, level and the like.
     """
     model, dataset = sums.select("model", "dataset").row(0)
-    found = numbers_of_cell(family, sums, options, settings)
-    rows = found.estimates.with_columns(pl.col(pl.Float64).fill_nan(None))
+    parts, plain = read_cell_sums(family, sums, options)
+    found = numbers_of_parts(family, parts, plain, options, settings)
+    checks = check_rows(cluster_count(parts, settings) if CLUSTERS in declared.limits else ())
+    rows = pl.concat([found.estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(
         reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)).otherwise("reason"),
@@ -72,13 +77,33 @@ def numbers_of_cell(
     family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
     """Returns the estimates of a cell, those that are made of several sums among them, and its design."""
-    parts, plain = read_cell_sums(family, sums, options)
+    return numbers_of_parts(family, *read_cell_sums(family, sums, options), options, settings)
+
+
+def numbers_of_parts(
+    family: str, parts: Sequence[Sums], plain: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Does the same with what `read_cell_sums` returned."""
     known = estimate(parts, settings)
     others = plain.with_columns(is_claim=pl.lit(value=True)).drop("model", "dataset", "factor", "units", "sums")
     estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
     derive = getattr(load(stage(family, "measures")), "derive", None)
     found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
     return found._replace(estimates=with_outcomes(found.estimates, parts, settings))
+
+
+def cluster_count(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:
+    """Yields of how many clusters of templates the numbers of a cell are, if they are of templates."""
+    of_templates = [part.clustered(settings.clusters) for part in parts if part.factor == TEMPLATES]
+    present = {unit for part in of_templates for unit in units_present(part)}
+    if present:
+        yield Check(CLUSTERS, len(present), len(present))
+
+
+def units_present(part: Sums) -> list[str]:
+    """Returns the units of the first factor that any number has something of."""
+    along = part.along[part.factor]
+    return [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
 
 
 def with_estimate_columns(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
+from biasgrid.tables.claims.facts import COVERAGE
 from biasgrid.tables.instances import ASKED_BEFORE, FamilyKeys, instances_schema
 from biasgrid.tables.keys import Repetitions, digest_rows
 
@@ -46,3 +47,13 @@ def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] |
     table = numbered.with_columns(missing).cast(types)
     counted = table.with_columns(Repetitions().asked_before(digest_rows(table)))
     return Expansion(schema, [counted.select(list(schema.columns))], facts or {})
+
+
+def coverage_of_design(asked: Mapping[str, int], whole: Mapping[str, int]) -> dict[str, Any]:
+    """Returns the fact of how much of a dataset is asked, which `tables.claims.facts` puts into words.
+
+    Args:
+        asked: how many rows, subjects, templates and so on are asked.
+        whole: how many there are, without `limit` and `sample`.
+    """
+    return {COVERAGE: {name: [count, whole[name]] for name, count in asked.items()}}

@@ -24,13 +24,17 @@ def about_groups() -> str:
     return read_definitions("groups").about
 
 
-def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, ...]) -> Mapping[str, Measure]:
+def measures_of_groups(
+    sort: Sort, failure_threshold: float, design: tuple[str, ...], fixed_class: str | None = None
+) -> Mapping[str, Measure]:
     """Returns the measures of groups by name.
 
     Args:
         sort: what the records are of, which decides the main score.
         failure_threshold: the threshold of the failure rate that stands in the summary.
         design: the keys whose sampling an interval must respect.
+        fixed_class: of classifiers the class whose probability groups are compared by; without it there is one
+            difference alone, that of the main score.
     """
     main = MAIN_SCORES[sort]
     of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}
@@ -39,7 +43,13 @@ def measures_of_groups(sort: Sort, failure_threshold: float, design: tuple[str, 
         "score_lower": of_score,
         "score_upper": of_score,
         "distance": {"headline": main_distance(sort)},
+        "distance_corrected": {"headline": main_distance(sort)},
         "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
     }
     measures = read_definitions("groups").of("measures")
+    if fixed_class is None:
+        del measures["right_class_difference"]
+    else:
+        meaning = f"mean over cases of the probability of {fixed_class} for one group minus that for another"
+        changes["difference"] = {"meaning": meaning}
     return {name: replace(measure, design=design, **changes.get(name, {})) for name, measure in measures.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,14 +27,12 @@ from biasgrid.groups.confusion import AVERAGES, RATES, rate_columns, rate_of_cou
 from biasgrid.groups.distances import RATIO, measure_of_distance
 from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Outputs, Records, Sort, Units, number_templates
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
-from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
+from biasgrid.groups.terms import difference, right_class_difference, scores_of_terms, sums_of_terms
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
-    DIFFERENCE,
     MEAN,
-    PAIR_OF_LISTS,
     TEMPLATES,
     Along,
     Finish,
@@ -54,8 +51,6 @@ COMPARISON_TYPES = {
 }  # fmt: skip
 CURVE = [step / 20 for step in range(21)]
 """Thresholds of the failure rate's curve."""
-OF_SHARES: IntervalMethod = "difference of shares"
-PLAIN: IntervalMethod = "t"
 POOLED = "pooled over all cases, and folded at 0"
 """Why distances of pooled records have no interval."""
 
@@ -82,6 +77,13 @@ class RequestedComparison(NamedTuple):
     comparison: str
 
 
+class FixedClass(NamedTuple):
+    """A class of classifiers whose probability groups are compared by: its name, and its place among all."""
+
+    name: str
+    place: int
+
+
 def requested_comparisons(sort: Sort) -> list[RequestedComparison]:
     """Returns all comparisons that records of a sort allow; averages over classes are macro ones.
 
@@ -101,8 +103,9 @@ def usual_argument(score: Score) -> Argument:
 
 
 def measure_groups(
-    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None
-) -> Iterator[Sums | pl.DataFrame]:
+    records: Records, asked: Sequence[Mapping[str, Any]] | None, threshold: float, swapped: pl.DataFrame | None = None,
+    fixed: FixedClass | None = None,
+) -> Iterator[Sums | pl.DataFrame]:  # fmt: skip
     """Measures the groups of a cell.
 
     Args:
@@ -110,11 +113,12 @@ def measure_groups(
         asked: which comparisons to make, each with the fields of `RequestedComparison`; None for all that are possible.
         threshold: a threshold of the failure rate to look at besides those of `CURVE`.
         swapped: `case` and `swapped_case`, for the cases that have one; None where no cases have.
+        fixed: of classifiers the class whose probability groups are compared by; without it the right one of each
+            record, which an inclination to one class does not show in: it cancels over the classes.
 
     Yields:
-        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, of the main score
-        (`MAIN_SCORES`) signed differences, the scores of terms that these are made of, and what templates and the order
-        of fillings change; and the failure rates.
+        Their scores with quartiles, the comparisons in both modes, of pairwise ones each pair too, signed differences,
+        the scores of terms that these are made of, what templates and the order of fillings change, and failure rates.
     """
     sort = records.outputs.sort
     main = RequestedComparison(MAIN_SCORES[sort], None, "absolute", "pairwise")
@@ -132,10 +136,17 @@ def measure_groups(
     if swapped is not None:
         yield position(scored[main[:2]], swapped)
     yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
-    for scores in scores_of_terms(scored[main[:2]].records, scored[main[:2]].values):
-        options = options_text(score=scored[main[:2]].score, mode=EACH_CASE)
-        yield difference(scores, of_shares=are_shares(scored[main[:2]].values)).named("difference", options)
+    main_values = scored[main[:2]].values
+    of_right, of_shares = options_text(score=main.score, mode=EACH_CASE), are_shares(main_values)
+    for scores in scores_of_terms(records, main_values):
+        signed = difference if fixed is None else right_class_difference
+        yield signed(scores, of_shares).named(signed.__name__, of_right)
         yield from sums_of_terms(scores, main.score)
+    if fixed is not None:
+        options = options_text(score=main.score, argument=fixed.name, mode=EACH_CASE)
+        of_class = score_records(records, main.score, fixed.place)
+        for scores in scores_of_terms(records, of_class.values):
+            yield difference(scores).named("difference", options)
 
 
 def score(scored: ScoredRecords) -> Sums:
@@ -369,35 +380,6 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
 
 
-def difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
-
-    Args:
-        scores: the scores of the terms of a bias type.
-        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
-    """
-    template, templates = number_templates(scores.template)
-    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
-    over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
-    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
-    for number, (one, other) in enumerate(pairs):
-        apart = of_groups[:, one] - of_groups[:, other]
-        both = ~np.isnan(apart)
-        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
-        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
-        over_templates[number] = np.concatenate(columns, axis=1)
-        for side, group in enumerate((one, other)):
-            own = scores.group_of == group
-            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
-            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
-    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
-    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
-    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, finish, interval, test="q")
-
-
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
     """Mean of |s - s'| over pairs of a case and that with its fillings reversed, with each identity term.
 
@@ -448,23 +430,3 @@ def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:
     shared = shared_columns("position", scored, EACH_CASE, distance="absolute")
     rows = pl.concat(summed, how="diagonal").to_dicts()
     return pl.DataFrame([shared | row for row in rows], schema=COMPARISON_TYPES)
-
-
-def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
-    """Makes records of a table.
-
-    Args:
-        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
-        outputs: what the model said, in the order of the table.
-    """
-    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
-    (bias_type, bias_types), (group, groups), (term, terms) = named
-    case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
-    return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
-
-
-def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
-    """Returns names as indices into their distinct values, in the order of their first appearance."""
-    distinct = names.cast(pl.String).unique(maintain_order=True)
-    codes = names.cast(pl.Enum(distinct)).to_physical()
-    return codes.to_numpy().astype(np.int64), distinct.to_list()

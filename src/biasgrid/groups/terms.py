@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records, number_templates
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import Along, Sums
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, TEMPLATES, Along, IntervalMethod, Sums, sum_units
 from biasgrid.tables.metric import options_of, options_text
 
 TERM_SCORES = "term_scores"
@@ -91,9 +91,51 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
         )
 
 
+OF_SHARES: IntervalMethod = "difference of shares"
+PLAIN: IntervalMethod = "t"
+"""How intervals of differences are made."""
+
+
+def difference(scores: TermScores, of_shares: bool = False) -> Sums:
+    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
+
+    Args:
+        scores: the scores of the terms of a bias type.
+        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
+    """
+    template, templates = number_templates(scores.template)
+    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
+    over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
+    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
+    for number, (one, other) in enumerate(pairs):
+        apart = of_groups[:, one] - of_groups[:, other]
+        both = ~np.isnan(apart)
+        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
+        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
+        over_templates[number] = np.concatenate(columns, axis=1)
+        for side, group in enumerate((one, other)):
+            own = scores.group_of == group
+            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
+            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
+    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
+    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
+    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
+    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
+    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
+    claims_all = bool(np.bincount(scores.group_of).max() > 1)
+    return Sums(keys, along, finish, interval, test="q", claims_all=claims_all)
+
+
+def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
+    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
+    return difference(scores, of_shares)
+
+
 MOST_GROUP_PERMUTATIONS = 20_000
 DISTANCE_DECIMALS = 12
 """What is 0.2 but for rounding is not larger than 0.2."""
+FOLDED = "folded at 0, where noise alone puts it above 0: see distance_corrected"
+"""Why distances have no interval."""
 GROUP_SEPARATOR = " & "
 """Stands in the names of intersections, whose terms are not free to be permuted."""
 
@@ -279,8 +321,10 @@ def with_permutation_tests(
         settings: how many permutations are drawn, their seed, and the clusters.
 
     Returns:
-        The estimates with `null_mean`, and rows over terms with `null_mean` and p.
+        The estimates with `null_mean`, and rows over terms with `null_mean` and p; `distance_corrected`, a distance
+        less its null mean with that p, of distances that are measured; and none of the distances with an interval.
     """
+    estimates = without_folded_intervals(estimates)
     names = ["bias_type", "measure", "options"]
     rows = []
     for each in sums:
@@ -310,7 +354,40 @@ def with_permutation_tests(
         value=pl.coalesce("known_value", "value"),
         is_claim=pl.col("known_n").is_null(),
     )
-    return pl.concat([known, of_numbers.drop("known_n", "known_value")], how="diagonal_relaxed")
+    rows_over_terms = of_numbers.drop("known_n", "known_value")
+    corrected = distance_corrected(
+        of_numbers.filter(pl.col("known_value").is_not_null()).select(rows_over_terms.columns)
+    )
+    return pl.concat([known, rows_over_terms, corrected], how="diagonal_relaxed")
+
+
+def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns distances less what arbitrary groups of the same terms give, with the p of their permutation test.
+
+    They have no interval: the distance is folded, and the permutation test says all that there is of its noise.
+
+    Args:
+        rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
+    """
+    return rows.filter(measure="distance").with_columns(
+        measure=pl.lit("distance_corrected"),
+        value=pl.col("value") - pl.col("null_mean"),
+        null_mean=pl.lit(None, pl.Float64),
+        generalises_to=pl.lit(None, pl.String),
+        is_claim=pl.lit(value=True),
+        reason=pl.lit(FOLDED.partition(":")[0]),
+    )
+
+
+def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Takes the intervals off distances, which are folded at 0, and leaves out their rows over other factors."""
+    is_distance = pl.col("measure") == "distance"
+    kept = estimates.filter(~(is_distance & ~pl.col("is_claim").fill_null(value=True)))
+    empty = {name: kept.schema[name] for name in ("low", "high", "se", "df", "method") if name in kept.columns}
+    return kept.with_columns(
+        *(pl.when(~is_distance).then(name).cast(kind).alias(name) for name, kind in empty.items()),
+        reason=pl.when(is_distance & pl.col("low").is_not_null()).then(pl.lit(FOLDED)).otherwise("reason"),
+    )
 
 
 def derive(

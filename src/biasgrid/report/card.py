@@ -10,8 +10,12 @@ import polars as pl
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from biasgrid.base.faults import Fault, InputError, unknown_names
-from biasgrid.report.page import markdown_template, number_format
+from biasgrid.report.page import markdown_template
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number, with_minus
 from biasgrid.tables.metric import CONTROL
+
+DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Card:
         level: the coverage of intervals.
         finding: what was found of it, in a sentence.
         command: what makes the results again.
+        facts: between what the numbers of measures are, and how much was asked.
     """
 
     model: str
@@ -33,6 +38,7 @@ class Card:
     level: float
     finding: str
     command: str
+    facts: GridFacts = NO_FACTS
 
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
@@ -46,7 +52,13 @@ class Card:
 
 
 def card_of(
-    model: str, summary: pl.DataFrame, manifest: Mapping[str, Any], level: float, found: Mapping[str, str], command: str
+    model: str,
+    summary: pl.DataFrame,
+    manifest: Mapping[str, Any],
+    level: float,
+    found: Mapping[str, str],
+    command: str,
+    facts: GridFacts = NO_FACTS,
 ) -> ModelCard:
     """Makes a card.
 
@@ -57,6 +69,7 @@ def card_of(
         level: the coverage of intervals.
         found: what was found of each model, in a sentence.
         command: what makes the results again.
+        facts: between what the numbers of measures are, and how much was asked.
 
     Returns:
         The card, whose text is Markdown behind metadata in YAML.
@@ -69,7 +82,7 @@ def card_of(
         faults.append(Fault("manifest.json", "", "does not say what was asked", "one of this version: run again"))
     if faults:
         raise InputError(faults)
-    card = Card(model, summary.filter(model=model), manifest, level, found[model], command)
+    card = Card(model, summary.filter(model=model), manifest, level, found[model], command, facts)
     data = ModelCardData(model_name=model, eval_results=list(results(card)))
     return ModelCard(f"---\n{data.to_yaml()}\n---\n{card_text(card)}")
 
@@ -99,7 +112,9 @@ def card_text(card: Card) -> str:
     record = card.manifest["models"].get(card.model, {})
     return markdown_template("card.md").render(
         card=card,
-        rows=[row | {"interval": interval_in_words(row)} for row in rows],
+        rows=[row | in_words(row, card.facts) for row in rows],
+        asked_in_part=card.facts.coverage_sentences([card.model]),
+        factors=list(dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)),
         controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],
         flags=flags.select("dataset", "flag").unique(maintain_order=True).to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
@@ -110,8 +125,15 @@ def card_text(card: Card) -> str:
     )
 
 
-def interval_in_words(row: Mapping[str, Any]) -> str:
-    """Returns the interval or noise floor of a number in words."""
-    if row["low"] is not None:
-        return f"{number_format(row['low'])} to {number_format(row['high'])}"
-    return f"noise floor {number_format(row['null_mean'])}" if row["null_mean"] is not None else "\N{EN DASH}"
+def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
+    """Returns the value of a number, and its interval or noise floor, in words."""
+    if row["measure"] == "significant_tests":
+        untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
+        found = DASH if row["value"] is None else f"{row['value']:.0f}"
+        return {"number": found, "interval": f"of {row['n']:,} tested{untestable}"}
+    written = format_estimate(row, facts.range_of(row))
+    floor = "" if row["null_mean"] is None else f"noise alone gives {format_number(row['null_mean'])}"
+    interval = with_minus(written.interval) if written.interval else floor
+    little = f" ({TOO_LITTLE})" if written.says_little else ""
+    number = DASH if row["value"] is None else with_minus(written.value)
+    return {"number": number, "interval": f"{interval}{little}" or DASH}

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, with_minus
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flag_rows
 
@@ -34,11 +35,13 @@ class Column:
         measure: the measure's name.
         options: those of its rows.
         heading: its heading.
+        within: between what its numbers are.
     """
 
     measure: str
     options: str
     heading: str
+    within: tuple[float, float] = ANY_RANGE
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class TablePart:
         counts: how many subjects, attributes, ... there are, in words.
         rows: of each model `model`, `n` (that of the last of its numbers: how many swap groups or cases there are),
             `clusters` (None where the uncertainty of its numbers is unknown) and `numbers`: of each column the row of
-            the summary, or None.
+            the summary with `written`, its number in words, or None.
     """
 
     dataset: str
@@ -76,7 +79,7 @@ class MeasureTable:
 def headlines(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of the measures that stand in the summary."""
     return [
-        Column(name, measure.headline, measure.title)
+        Column(name, measure.headline, measure.title, measure.within)
         for name, measure in declared.items()
         if measure.headline is not None
     ]
@@ -99,7 +102,7 @@ def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Colu
         if alike and (name, options) not in of_headlines and declared[name].limit is None:
             words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
             heading = f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
-            columns.append(Column(name, options, heading))
+            columns.append(Column(name, options, heading, declared[name].within))
     return columns
 
 
@@ -137,13 +140,22 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
     found = {(row["model"], row["measure"], row["options"]): row for row in rows.to_dicts()}
     table = []
     for model in values_in_order(rows, "model"):
-        numbers = [found.get((model, column.measure, column.options)) for column in columns]
+        numbers = [written_row(found.get((model, column.measure, column.options)), column) for column in columns]
         there = [number for number in numbers if number]
         clusters = max((number["clusters"] or 0 for number in there), default=0)
         # A class of which one model has no answers may have some of another.
         if there:
             table.append({"model": model, "numbers": numbers, "n": there[-1]["n"], "clusters": clusters or None})
     return table
+
+
+def written_row(row: ContentRow | None, column: Column) -> ContentRow | None:
+    """Returns a row of the summary with `written`, its number in words; None of none."""
+    if row is None:
+        return None
+    written = format_estimate(row, column.within)
+    value = "\N{EN DASH}" if row["value"] is None else with_minus(written.value)
+    return row | {"written": written._replace(value=value, interval=with_minus(written.interval))}
 
 
 def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
@@ -193,7 +205,11 @@ def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
 
 def checks(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of validity flags."""
-    return [Column(name, "", measure.title) for name, measure in declared.items() if measure.limit is not None]
+    return [
+        Column(name, "", measure.title, measure.within)
+        for name, measure in declared.items()
+        if measure.limit is not None
+    ]
 
 
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
@@ -217,8 +233,13 @@ def recovery_rows(
         strengths: the trained models of each dataset.
 
     Returns:
-        A row per dataset, model and measure with `strength`, `title` (of the measure) and what `recovery` returns.
+        A row per dataset, model and measure, of names and of groups, with `strength`, `title` (of the measure) and what
+        `recovery` returns.
     """
     pairs = measured_and_synthetic(measures, synthetic, strengths)
-    rows = recovery(pairs, "dataset", "model", "strength", "measure").to_dicts()
-    return [{**row, "title": declared[row["dataset"]][row["measure"]].title} for row in rows]
+    rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()
+    titles = [declared[row["dataset"]][row["measure"]].title for row in rows]
+    return [
+        {**row, "title": title if row["of"] is None else f"{title}, {row['of']}"}
+        for row, title in zip(rows, titles, strict=True)
+    ]

@@ -9,19 +9,22 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.stats.estimate import FEWEST_TESTED
+from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.controls import ASSOCIATIONS, significant_tests
+from biasgrid.tables.claims.counts import ASSOCIATIONS, GROUPS, counted_tests, is_untestable, significant_tests
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.measures import MEASURES, SIGNIFICANT
 from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
-STRONGEST_LABEL = "strongest"
+LARGEST_LABEL = "largest"
 """How the parts of sentences begin that name subjects and attributes."""
-LEAST_CLUSTERS = 2
-"""Of fewer clusters nothing can be tested."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NO_CONTROL = "was measured; words alone may do this"
 
 
 class Finding(NamedTuple):
@@ -30,53 +33,65 @@ class Finding(NamedTuple):
     Attributes:
         model: its name in the config.
         parts: the parts of the sentence.
-        strongest: of each type of test the row of the strongest significant result; see `strongest_significant`.
+        largest: of each type of test the row of the largest significant result; see `largest_significant`.
     """
 
     model: str
     parts: Sequence[str]
-    strongest: Sequence[Mapping[str, Any]]
+    largest: Sequence[Mapping[str, Any]]
 
     @property
     def sentence(self) -> str:
         """The whole sentence, which begins with the model's name."""
-        return f"{self.model} {'; '.join(self.parts)}."
+        return f"{self.model}: {'; '.join(self.parts)}."
 
 
-def findings(summary: pl.DataFrame, measures: pl.DataFrame) -> list[Finding]:
+def findings(summary: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts = NO_FACTS) -> list[Finding]:
     """Returns what was found of each model, by the rules in docs/statistics.md.
 
     Args:
         summary: schema `SUMMARY`.
         measures: schema `MEASURES`, of the same cells.
+        facts: which measures are counted, and what size would have been found.
 
     Returns:
         A finding per model, in the order of the summary.
     """
-    found_of_models = []
-    for model in values_in_order(summary, "model"):
-        lines, known = summary.filter(model=model), measures.filter(model=model)
-        withheld = withheld_cells(lines)
-        controls = control_pairs(lines)
-        known = known.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
-        counts = significant_tests(known)
-        if RANDOM in controls["control"]:
-            found_of_models.append(
-                Finding(model, [*findings_of_random_model(counts), *unmeasurable_findings(withheld)], ())
-            )
-            continue
-        strongest = [strongest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
-        parts = [
-            *significant_findings(counts, strongest),
-            *control_findings(controls),
-            *mark_findings(lines),
-            *untested_findings(counts, values_in_order(lines, "dataset")),
-            *unmeasurable_findings(withheld),
-            *flag_findings(lines, [*withheld]),
-        ]
-        found = [row for row in strongest if row]
-        found_of_models.append(Finding(model, parts or ["has numbers, but none is tested"], found))
-    return found_of_models
+    flags = summary.filter(~pl.col("headline"))
+    tests = counted_tests(measures, facts.counted, flags)
+    return [
+        finding_of_model(model, summary.filter(model=model), tests.filter(model=model), facts)
+        for model in values_in_order(summary, "model")
+    ]
+
+
+def finding_of_model(model: str, lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts) -> Finding:
+    """Returns what was found of a model.
+
+    Args:
+        model: its name.
+        lines: its rows of the summary.
+        tests: its rows from `counted_tests`.
+        facts: see `findings`.
+    """
+    withheld = withheld_cells(lines)
+    controls = control_pairs(lines)
+    known = tests.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]]))
+    counts = significant_tests(known)
+    if RANDOM in controls["control"]:
+        parts = ["a control, whose answers are drawn at random", *count_findings(counts, known)]
+        return Finding(model, [*parts, *unmeasurable_findings(withheld)], ())
+    largest = [largest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
+    parts = [
+        *overall_findings(lines.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]])), known, facts),
+        *significant_findings(model, counts, known, largest, facts),
+        *control_findings(controls, values_in_order(counts.filter(pl.col("n") > 0), "dataset")),
+        *mark_findings(lines),
+        *untested_findings(counts, values_in_order(lines, "dataset")),
+        *unmeasurable_findings(withheld),
+        *flag_findings(lines, [*withheld]),
+    ]
+    return Finding(model, parts or ["has numbers, but none is tested"], [row for row in largest if row])
 
 
 def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
@@ -89,7 +104,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
         return empty_table(MEASURES)
     for path in paths:
         read_facts(path, MEASURES.name)
-    pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in ASSOCIATIONS]
+    pairs = [pl.all_horizontal(pl.col(key).is_not_null() for key in keys) for keys in (*ASSOCIATIONS, GROUPS)]
     try:
         return (
             pl.scan_parquet([*paths], glob=False)
@@ -110,68 +125,149 @@ def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
     }
 
 
-def significant_findings(counts: pl.DataFrame, strongest: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields how many of what was tested were significant, and the strongest of these.
+def overall_findings(lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts) -> Iterator[str]:
+    """Yields whether a model as a whole shows more than noise, from one p of each of its cells (Simes).
 
     Args:
-        counts: from `significant_tests`.
-        strongest: of each sort, from `strongest_significant`.
+        lines: its rows of the summary that are neither withheld nor of controls.
+        tests: its rows from `counted_tests`, likewise.
+        facts: see `findings`.
     """
-    for (of_groups, name), best in zip(TESTED_TYPES, strongest, strict=True):
-        rows = counts.filter(pl.col("n") > 0, pl.col("bias_type").is_not_null() == of_groups)
-        if len(rows):
-            found, tested = int(rows["value"].sum()), int(rows["n"].sum())
-            plural = name.replace(" ", "s ", 1) if " " in name else f"{name}s"
-            yield f"has {found:,} significant {name if found == 1 else plural} of {tested:,} tested"
-            if best:
-                yield f"{STRONGEST_LABEL}: {association_text(best)}"
+    found = [
+        p_of_cell(rows, tests.filter(dataset=dataset), facts.counted.get(dataset, {}))
+        for (dataset,), rows in lines.filter("headline").group_by("dataset", maintain_order=True)
+    ]
+    known = [p for p in found if p is not None]
+    if known:
+        p = simes(known)
+        more = "more than noise" if p <= SIGNIFICANT else "no more than noise"
+        over = f" over {len(known)} datasets" if len(known) > 1 else ""
+        yield f"{more} overall (p {format_number(p)}{over})"
 
 
-def findings_of_random_model(counts: pl.DataFrame) -> Iterator[str]:
-    """Yields what a model shows that answers at random: a control, in which nothing was found whatever is significant.
+def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str, str]) -> float | None:
+    """Returns the p of what is claimed of a cell, None where nothing was tested.
+
+    It is the p of the headline where single subjects are tested, and the smallest q of its tests elsewhere, which is
+    their p together (Simes).
 
     Args:
-        counts: from `significant_tests`.
+        headlines: the cell's headlines.
+        tests: its rows from `counted_tests`.
+        counted: the measures that are counted in the dataset, with the flags that put them in place of others.
     """
-    yield "is a control, whose answers are drawn at random"
-    yield from significant_findings(counts, [{} for _ in TESTED_TYPES])
+    is_of_flag = any(counted.get(measure) for measure in tests["measure"].unique())
+    whole: float | None = next(iter(headlines.filter(pl.col("bias_type").is_null())["p"].drop_nulls()), None)
+    if whole is not None and not is_of_flag and (tests.is_empty() or tests["subject"].is_not_null().all()):
+        return whole
+    smallest = tests["q"].drop_nulls()
+    return min(smallest) if len(smallest) else None
 
 
-def strongest_significant(measures: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
-    """Returns the significant result whose interval stays farthest from 0, nothing where there is none.
+def significant_findings(
+    model: str, counts: pl.DataFrame, tests: pl.DataFrame, largest: Sequence[Mapping[str, Any]], facts: GridFacts
+) -> Iterator[str]:
+    """Yields how many of what was tested stand out, the largest of these, and what would have been found elsewhere.
 
     Args:
-        measures: those of a model whose numbers are not withheld.
+        model: the model's name.
+        counts: from `significant_tests`.
+        tests: from `counted_tests`.
+        largest: of each type of test, from `largest_significant`.
+        facts: see `findings`.
+    """
+    for (of_groups, name), best in zip(TESTED_TYPES, largest, strict=True):
+        of_type = pl.col("bias_type").is_not_null() == of_groups
+        yield from count_findings(counts.filter(of_type), tests.filter(of_type))
+        if best:
+            yield f"{LARGEST_LABEL}: {association_text(best)}"
+        tested = counts.filter(of_type, pl.col("n") > 0)
+        none = tested.group_by("dataset", maintain_order=True).agg(pl.col("value").sum())
+        yield from power_findings(model, name, values_in_order(none.filter(value=0), "dataset"), len(none), facts)
+
+
+def count_findings(counts: pl.DataFrame, tests: pl.DataFrame) -> Iterator[str]:
+    """Yields how many of what was tested stand out, and how much could not be tested; see `significant_findings`."""
+    for of_groups, name in TESTED_TYPES:
+        of_type = pl.col("bias_type").is_not_null() == of_groups
+        rows = counts.filter(of_type)
+        found, tested = int(rows["value"].sum()), int(rows["n"].sum())
+        if tested:
+            few = f"no {name} of {tested:,} tested stands out"
+            yield f"{found:,} of {tested:,} tested {plural(name)} stand{'s' * (found == 1)} out" if found else few
+        # Where clusters are too few for any test, the datasets are named.
+        nothing = [name for name, clusters in untested_datasets(rows).items() if clusters < FEWEST_TESTED]
+        untestable = tests.filter(of_type, is_untestable(), ~pl.col("dataset").is_in(nothing))
+        if len(untestable):
+            yield untestable_text(untestable, name)
+
+
+def plural(name: str) -> str:
+    """Returns the plural of a type of test."""
+    return name.replace(" ", "s ", 1) if " " in name else f"{name}s"
+
+
+def untestable_text(rows: pl.DataFrame, name: str) -> str:
+    """Returns how much could not be tested, its largest value, and of how many clusters it is.
+
+    Args:
+        rows: what could not be tested.
+        name: the type of test.
+    """
+    size, clusters = rows["value"].abs().max(), rows["clusters"].unique().drop_nulls().sort().to_list()
+    of = "" if size is None else f" of {'up to ' if len(rows) > 1 else ''}{format_number(float(str(size)))}"
+    over = f" ({' or '.join(map(str, clusters))} clusters)" if clusters else ""
+    return f"{len(rows):,} {name if len(rows) == 1 else plural(name)}{of} could not be tested{over}"
+
+
+def power_findings(model: str, name: str, none: Sequence[str], tested: int, facts: GridFacts) -> Iterator[str]:
+    """Yields what would have been found in the datasets in which nothing stands out.
+
+    Args:
+        model: the model's name.
+        name: the type of test.
+        none: these datasets.
+        tested: how many datasets were tested.
+        facts: see `findings`.
+    """
+    sizes = [facts.detectable(model, dataset) for dataset in none]
+    known = [(dataset, size) for dataset, size in zip(none, sizes, strict=True) if size is not None]
+    if known:
+        several = ", ".join(f"{format_number(size)}{f' in {dataset}' * (tested > 1)}" for dataset, size in known)
+        where = "" if len(none) == tested else f"no {name} stands out in {join_names([each for each, _ in known])}: "
+        yield f"{where}one of {several} would have been seen with 80 % power"
+
+
+def largest_significant(tests: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
+    """Returns the significant result with the largest bound, nothing where no bound is above 0.
+
+    Args:
+        tests: those of a model whose numbers are not withheld, from `counted_tests`.
         of_groups: whether it is a difference of two groups, not an association.
 
     Returns:
-        Its row of `MEASURES` with `least`, the end of its interval that is nearer to 0: of the interval for what was
-        picked, where there is one. Of associations those above 0 count alone, because each negative one repeats the
-        positive ones of the subject's partners; of two groups the one with the higher score is `group`.
+        Its row of `MEASURES`. Of associations those above 0 count alone, because each negative one repeats the positive
+        ones of the subject's partners; of two groups the one with the higher score is `group`.
     """
-    keys = ASSOCIATIONS[of_groups]
-    ends = [pl.coalesce(f"selected_{end}", end) for end in ("low", "high")]
-    rows = measures.filter(
-        pl.col("template").is_null(), pl.col("q") <= SIGNIFICANT, *(pl.col(key).is_not_null() for key in keys)
-    )
-    least = pl.when(pl.col("value") > 0).then(ends[0]).otherwise(-ends[1])
-    rows = rows.with_columns(least=least.fill_null(0))
+    rows = tests.filter(pl.col("bias_type").is_not_null() == of_groups, pl.col("q") <= SIGNIFICANT)
     if not of_groups:
         rows = rows.filter(pl.col("value") > 0)
-    best = next(iter(rows.sort(-pl.col("least"), -pl.col("value").abs(), "dataset", *keys).head(1).to_dicts()), {})
+    rows = rows.filter(pl.col("bound") > 0)
+    names = ("dataset", *(GROUPS if of_groups else ("subject_group", "subject", "attribute")))
+    best = next(iter(rows.sort(-pl.col("bound"), -pl.col("value").abs(), *names).head(1).to_dicts()), {})
     if of_groups and best and best["value"] < 0:
         best |= {"group": best["other"], "other": best["group"], "value": -best["value"]}
     return best
 
 
 def association_text(row: Mapping[str, Any]) -> str:
-    """Returns a significant result in words, with the end of its interval that is nearer to 0."""
-    number = f"{row['value']:.3f}, at least {row['least']:.3f}" if row["least"] > 0 else f"{row['value']:.3f}"
-    if row["subject"] is not None:
-        return f"{row['subject']}: {row['attribute']} ({number}) in {row['dataset']}"
+    """Returns a significant result in words, with the size that it has at least."""
+    number = f"{format_number(row['value'])} (at least {format_number(row['bound'])}) in {row['dataset']}"
+    if row["group"] is None:
+        return f"{row['subject'] or row['subject_group']} with {row['attribute']}, {number}"
     score = options_of(row["options"]).get("score", row["measure"])
     by = SCORE_NAMES.get(score, score.replace("_", " "))
-    return f"{row['group']} above {row['other']} in {by} ({number}) in {row['dataset']}"
+    return f"{row['group']} above {row['other']} in {by}, {number}"
 
 
 def control_pairs(lines: pl.DataFrame) -> pl.DataFrame:
@@ -184,23 +280,44 @@ def control_pairs(lines: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series("control", names, dtype=pl.String))
 
 
-def control_findings(controls: pl.DataFrame) -> Iterator[str]:
-    """Yields what the negative controls of datasets show."""
-    for row in controls.to_dicts():
-        if row["value"] is None:
-            shows = "could not be tested"
-        else:
-            shows = f"shows {row['value']:.0f} of {row['n']:,}" if row["value"] else "shows none"
+def control_findings(controls: pl.DataFrame, tested: Sequence[str]) -> Iterator[str]:
+    """Yields what the negative controls of datasets show, and which datasets have none.
+
+    Args:
+        controls: from `control_pairs`.
+        tested: the datasets in which something was tested.
+    """
+    known = controls.drop_nulls("value")
+    for row in known.to_dicts():
+        shows = f"shows {row['value']:.0f} of {row['n']:,}" if row["value"] else "shows none"
         yield f"the control of {row['dataset']} ({row['control']}) {shows}"
+    missing = [dataset for dataset in tested if dataset not in known["dataset"]]
+    if missing:
+        yield f"no control{f' of {join_names(missing)}' if len(missing) < len(tested) else ''} {NO_CONTROL}"
 
 
 def mark_findings(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields how many metrics have which mark."""
-    marks = lines.filter("headline").drop_nulls("mark")["mark"].sort()
+    """Yields how many metrics have which mark, which have a range of marks, and in which datasets none has any."""
+    rows = lines.filter("headline")
+    marked = rows.drop_nulls("mark").sort("mark", maintain_order=True)
+    is_range = pl.col("mark").str.contains(" to ", literal=True)
+    marks, ranges = marked.filter(~is_range)["mark"], marked.filter(is_range)["mark"]
     if len(marks):
-        counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
-        several = join_names([f"{count} {mark}" for mark, count in counts.items()])
-        yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {several}"
+        yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {counts_text(marks)}"
+    if len(ranges):
+        plural = "a mark" if len(ranges) == 1 else "marks"
+        few = ranges.item() if len(ranges) == 1 else counts_text(ranges)
+        yield f"has {plural} of which only a range is known: {few}"
+    known = set(marked["dataset"])
+    without = [name for name in values_in_order(rows.drop_nulls("no_mark"), "dataset") if name not in known]
+    if without:
+        yield f"has no marks in {join_names(without)}"
+
+
+def counts_text(marks: pl.Series) -> str:
+    """Returns how often each of some marks is there, in words."""
+    counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
+    return join_names([f"{count} {mark}" for mark, count in counts.items()])
 
 
 def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:
@@ -210,16 +327,20 @@ def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[st
         counts: from `significant_tests`.
         order: the datasets in the order in which they are named.
     """
-    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("clusters").max())
-    none = by_dataset.filter(n=0)
-    clusters = dict(none.select("dataset", "clusters").rows())
+    clusters = untested_datasets(counts)
     named = [name for name in order if name in clusters]
-    few = [name for name in named if clusters[name] is not None and clusters[name] < LEAST_CLUSTERS]
+    few = [name for name in named if clusters[name] < FEWEST_TESTED]
     other = [name for name in named if name not in few]
     if few:
-        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[LEAST_CLUSTERS]} clusters)"
+        yield f"nothing could be tested in {join_names(few)} (fewer than {NUMBER_WORDS[FEWEST_TESTED]} clusters)"
     if other:
         yield f"nothing could be tested in {join_names(other)}"
+
+
+def untested_datasets(counts: pl.DataFrame) -> dict[str, int]:
+    """Returns the datasets in which nothing could be tested, with the most clusters that a number of theirs has."""
+    by_dataset = counts.group_by("dataset", maintain_order=True).agg(pl.col("n").sum(), pl.col("clusters").max())
+    return dict(by_dataset.filter(n=0).select("dataset", pl.col("clusters").fill_null(FEWEST_TESTED)).rows())
 
 
 def unmeasurable_findings(withheld: Mapping[str, str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
+from biasgrid.tables.claims.numbers import format_number, with_minus
 
 INDEX = "index.html"
 MEGABYTE = 10**6
@@ -61,6 +62,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     return {
         "run": run,
+        "asked_in_part": run.facts.coverage_sentences(),
         "policy": bundle.content_security_policy(),
         # Made by this package alone; what others wrote is within blocks, in letters and digits.
         "script": Markup(bundle.page_script()),
@@ -121,9 +123,6 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
     return loading
 
 
-def number_format(value: float | None, decimals: int = 3) -> str:
-    """Writes a number with fixed decimals and a real minus sign, a dash where there is none."""
-    if value is None:
-        return "\N{EN DASH}"
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+def number_format(value: float | None) -> str:
+    """Writes a number with three significant digits and a real minus sign, a dash where there is none."""
+    return "\N{EN DASH}" if value is None else with_minus(format_number(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -15,8 +16,9 @@ import polars as pl
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.payload import CellTables, example_payloads, in_ten_thousandths
 from biasgrid.report.content import headlines
-from biasgrid.report.findings import STRONGEST_LABEL, findings
+from biasgrid.report.findings import LARGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
+from biasgrid.tables.claims.numbers import shown_range
 from biasgrid.tables.controls import of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
 
@@ -92,6 +94,7 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
         "config": run.config,
         "results": run.results,
         "level": run.level,
+        "asked_in_part": run.facts.coverage_sentences(),
         "findings": findings_of(run, tables),
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
         "datasets": [
@@ -105,11 +108,11 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
 def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
     """Returns what was found of each model: a label, and the parts of a sentence with whether they may hold texts."""
     labels = {model.name: f"{model.label} ({model.kind})" for model in run.models}
-    found = findings(tables.summary, tables.measures)
+    found = findings(tables.summary, tables.measures, run.facts)
     return [
         {
             "label": labels.get(each.model, each.model),
-            "parts": [[part, part.startswith(STRONGEST_LABEL)] for part in each.parts],
+            "parts": [[part, part.startswith(LARGEST_LABEL)] for part in each.parts],
         }
         for each in found
     ]
@@ -118,7 +121,14 @@ def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
 def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
     """Returns the facts of a dataset and its measures."""
     measures = {
-        name: {"title": one.title, "symbol": one.symbol, "meaning": one.meaning, "unit": one.unit, "fair": one.fair}
+        name: {
+            "title": one.title,
+            "symbol": one.symbol,
+            "meaning": one.meaning,
+            "unit": one.unit,
+            "fair": one.fair,
+            "within": [end if math.isfinite(end) else None for end in shown_range(name, one.within)],
+        }
         for name, one in dataset.measures.items()
     }
     names = list(dict.fromkeys(column.measure for column in headlines(dataset.measures)))
@@ -137,7 +147,7 @@ def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
     cells = []
     for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
         flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
-        values = [of_row(row, ("measure", "bias_type", "n", "clusters", "mark")) for row in rows.to_dicts()]
+        values = [of_row(row, ("measure", "bias_type", "n", "left_out", "clusters", "mark")) for row in rows.to_dicts()]
         cells.append({"model": model, "dataset": dataset, "flag": flag, "values": values})
     return cells
 
@@ -183,7 +193,7 @@ def cell_block(
     cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
-    keys = ("measure", "options", "bias_type", "n", "flag", *MARK_COLUMNS)
+    keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
     if make := getattr(family, "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)

@@ -12,6 +12,7 @@ import polars as pl
 from biasgrid.base.addresses import public_address
 from biasgrid.base.references import load
 from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.metric import NO_CONTROLS, Controls, Measure
 from biasgrid.tables.provenance import table_provenance
@@ -88,6 +89,7 @@ class ReportRun:
         settings: the config, which the page carries.
         megabytes: how large the page may become; sentences are carried as far as they fit.
         same_models: which models are one, in words; empty where none are.
+        facts: what is known of the cells beside their numbers.
     """
 
     title: str
@@ -102,6 +104,7 @@ class ReportRun:
     settings: Mapping[str, Any] = field(default_factory=dict)
     megabytes: float = 8
     same_models: str = ""
+    facts: GridFacts = NO_FACTS
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,7 @@ def gather_run(
     instances: Sequence[Path],
     measures: Sequence[Path],
     same_models: str,
+    facts: GridFacts,
 ) -> ReportRun:
     """Gathers what was run.
 
@@ -181,6 +185,7 @@ def gather_run(
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
         same_models: which models are one, in words.
+        facts: what is known of the cells beside their numbers.
     """
     versions = table_provenance()
     return ReportRun(
@@ -203,6 +208,7 @@ def gather_run(
         megabytes=megabytes,
         controls=controls,
         same_models=same_models,
+        facts=facts,
     )
 
 

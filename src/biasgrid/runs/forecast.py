@@ -56,7 +56,9 @@ def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseE
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
     within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(values.get("pair") or 0.0, 0.0)
-    return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows))
+    of_clusters = (rows["se"].cast(pl.Float64) ** 2 * rows["clusters"]).to_numpy()
+    spread = (of_clusters / of_clusters.mean()).tolist() if of_clusters.any() else [1.0]
+    return NoiseEstimate(values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows), spread)
 
 
 def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:

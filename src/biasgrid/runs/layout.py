@@ -19,6 +19,8 @@ MANIFEST = "manifest.json"
 FAILED_MANIFEST = "manifest.failed.json"
 SYNTHETIC_FIGURE = "synthetic"
 """The figure of the known effect beside what was measured."""
+CONVERGENCE_FIGURE = "convergence"
+"""The figure of how datasets of different families agree on the same groups."""
 CONTROLS_FIGURE = "controls"
 """The figure of the tests of datasets beside those of their controls."""
 
@@ -163,6 +165,11 @@ class Layout:
         """Returns the table of the whole grid, as `parquet` or `csv`."""
         return self.results / f"summary.{ending}"
 
+    @property
+    def convergence(self) -> Path:
+        """The table of how datasets of different families agree on groups."""
+        return self.results / "convergence.parquet"
+
     def synthetic(self, dataset: str = "{dataset}") -> Path:
         """Returns the folder of the known effect in a dataset: its table, and a folder of corpora per strength."""
         return self.results / "synthetic" / dataset
@@ -211,7 +218,7 @@ class Layout:
             *(self.measures(), self.evidence(), self.evidence_parts()),
             *(self.sums(), self.intervals(), self.design()),
             *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
-            *(self.figures(), self.report),
+            *(self.convergence, self.figures(), self.report),
         ]
         return {path.relative_to(self.results).parts[0] for path in paths}
 
@@ -239,6 +246,8 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
         of_grid.append(SYNTHETIC_FIGURE)
     if any(controls_of_config(config)):
         of_grid.append(CONTROLS_FIGURE)
+    if len({config.datasets[of].family for of in group_numbers(config)}) > 1:
+        of_grid.append(CONVERGENCE_FIGURE)
     names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
     return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}
 
@@ -248,6 +257,13 @@ def datasets_of_figure(config: Config, figure: str) -> list[str]:
     families = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
     own = [dataset for dataset, figures in families.items() if figure in figures]
     return own or list(families)
+
+
+def group_numbers(config: Config) -> dict[str, str]:
+    """Returns of the measured datasets, but for controls, the measures that say how a model treats a group."""
+    measured = dict.fromkeys(dataset for _, dataset in config.cells() if not config.datasets[dataset].control_of)
+    found = {dataset: config.family(dataset).group_number for dataset in measured}
+    return {dataset: measure for dataset, measure in found.items() if measure}
 
 
 def controls_of_config(config: Config) -> Controls:

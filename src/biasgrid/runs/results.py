@@ -16,7 +16,7 @@ from biasgrid.config import load_config
 from biasgrid.families.cell import observe_cell
 from biasgrid.families.scorers import read_scorers
 from biasgrid.runs.layout import Layout
-from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, RANKS
+from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
 from biasgrid.tables.completeness import read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
@@ -96,6 +96,10 @@ class Results:
     def agreement(self, dataset: str = "*") -> pl.DataFrame:
         """Returns how alike models order the subjects of datasets: columns of `AGREEMENT`."""
         return self._datasets("agreement", dataset, AGREEMENT)
+
+    def convergence(self) -> pl.DataFrame:
+        """Returns how datasets of different families agree on the same groups: columns of `CONVERGENCE`."""
+        return read_table(self._there("convergence.parquet"), CONVERGENCE)
 
     def synthetic(self, dataset: str = "*") -> pl.DataFrame:
         """Returns the known effect in datasets: columns of `SYNTHETIC`, no rows where nothing is."""

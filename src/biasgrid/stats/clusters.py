@@ -25,8 +25,10 @@ NEUTRAL_WORDS = {
 }
 """Words that differ in gender alone."""
 LOWERCASE_WORD = re.compile(r"[a-z]+")
-REDUNDANT_CORRELATION = 0.5
-"""Two clusters whose noise correlates by more than this are one piece of evidence."""
+REDUNDANT_CORRELATION = 0.3
+"""Two clusters whose noise correlates by as much are hardly two pieces of evidence."""
+LOUD = 3
+"""A cluster that is so many times as noisy as the others makes correlations of noise that mean nothing."""
 ChosenClusters = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
 
@@ -69,15 +71,32 @@ def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntAr
 def redundant_templates(clusters: pl.DataFrame) -> list[str]:
     """Warns of clusters whose noise correlates, so that they count for more evidence than they are.
 
+    Of a cluster that is much noisier than the others that is told instead. Of two clusters nothing can be.
+
     Args:
         clusters: the design of a cell (schema `DESIGN`).
     """
     templates = dict(clusters.drop_nulls("cluster").select("cluster", "templates").iter_rows())
-    alike = clusters.filter(pl.col("name") == "likeness", pl.col("value") > REDUNDANT_CORRELATION)
-    # Two that are most like each other are one warning.
+    if len(templates) == 2:
+        return ["of two clusters of templates it cannot be told whether they say nearly the same"]
+    loudness = dict(
+        clusters.filter(pl.col("name") == "noise_ratio").drop_nulls("value").select("cluster", "value").rows()
+    )
+    alike = clusters.filter(pl.col("name") == "likeness", pl.col("value") >= REDUNDANT_CORRELATION)
+    # Two that are most like each other are one warning, and so is what is said of a noisy one.
     pairs = {tuple(sorted((row["cluster"], row["like"]))): row["value"] for row in alike.to_dicts()}
-    return [
-        f"templates {templates[one]} and {templates[other]} say nearly the same: what is not common to all clusters "
-        f"correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of the dataset)"
-        for (one, other), likeness in pairs.items()
-    ]
+    found = {}
+    for pair, likeness in pairs.items():
+        loudest = max(pair, key=lambda cluster: loudness.get(cluster, 0.0))
+        if loudness.get(loudest, 0.0) > LOUD:
+            found[loudest,] = (
+                f"templates {templates[loudest]} are {loudness[loudest]:.1f} times as noisy as those of the cluster in "
+                "the middle: they decide much of what is found; see what sets them apart"
+            )
+        else:
+            found[pair] = (
+                f"templates {templates[pair[0]]} and {templates[pair[1]]} say nearly the same: what is not common to "
+                f"all clusters correlates by {likeness:.2f} in them; put them into one cluster (`template_clusters` of "
+                "the dataset)"
+            )
+    return list(found.values())

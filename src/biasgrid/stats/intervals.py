@@ -67,6 +67,19 @@ def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArra
     return p
 
 
+def sign_test_p(values: FloatArray, clusters: IntArray) -> FloatArray:
+    """Returns p of numbers that are the same in all clusters: how rarely signs by chance would all agree.
+
+    Args:
+        values: shape (numbers,).
+        clusters: shape (numbers,), how many clusters there are.
+
+    Returns:
+        2^(1 - clusters), and 1 of numbers that are 0.
+    """
+    return np.where(values == 0, 1.0, 2.0 ** (1 - clusters))
+
+
 def bisect_alpha(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
     """Returns the alpha at which half the width is a size, by bisection of its logarithm."""
     low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ LEVEL = SIGNIFICANT
 
 
 def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
-    """Returns the q of each p: the share of false discoveries among all with a p up to its own.
+    """Returns the q of each p: the expected share of false ones among all with a p up to its own.
 
     Args:
         p: shape (tests,); NaN is no test.
@@ -44,6 +45,19 @@ def holm(p: FloatArray) -> FloatArray:
     return corrected
 
 
+def simes(p: Sequence[float]) -> float:
+    """Returns the p of there being anything at all behind several tests (Simes, Biometrika 1986).
+
+    The smallest of m p_(i) / i, the p in ascending order; valid for independent tests and, conservatively, for
+    positively dependent ones.
+
+    Args:
+        p: the p of the tests; NaN of no test.
+    """
+    known = np.sort([each for each in p if not np.isnan(each)])
+    return float(min((len(known) * known / np.arange(1, len(known) + 1)), default=np.nan))
+
+
 def selected_ends(
     values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[Any, Any], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -59,3 +73,30 @@ def selected_ends(
         return nothing, nothing
     low, high = interval_ends(values, half_width(sources, alpha * significant / tests), within)
     return np.where(found, low, np.nan), np.where(found, high, np.nan)
+
+
+def simultaneous_bounds(
+    values: FloatArray, p: FloatArray, sources: list[VarianceSource], shared: list[VarianceSource], alpha: float
+) -> FloatArray:
+    """Returns how far from 0 numbers are at least, all of a kind at once (Bonferroni).
+
+    A number that is picked for its size is mostly larger than it would be in other clusters. A gain is one unknown that
+    all numbers share, so its part is not divided by their count.
+
+    Args:
+        values: shape (numbers,).
+        p: of their tests; NaN is no test.
+        sources: what makes them vary.
+        shared: what all of them share, a gain.
+        alpha: how often one of all may be nearer to 0.
+
+    Returns:
+        Shape (numbers,), in size; 0 where nothing can be said, NaN where there is no test.
+    """
+    tests = np.count_nonzero(~np.isnan(p))
+    if not tests:
+        return np.full(len(values), np.nan)
+    parts = half_width(sources, alpha / tests) ** 2
+    if shared:
+        parts = parts + half_width(shared, alpha) ** 2
+    return np.where(np.isnan(p), np.nan, np.maximum(np.abs(values) - np.sqrt(parts), 0))

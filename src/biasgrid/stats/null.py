@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.stats.estimate import jackknife
+from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.stats.sums import leave_one_out, mean
+from biasgrid.stats.variance import jackknife
 
 Statistic = Literal["mu", "eta"]
 MOST_SPLITS = 200
@@ -31,7 +31,7 @@ def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
         name: which.
 
     Returns:
-        Shape (...).
+        Shape (...): the mean over the subjects with any association, NaN where there is none.
     """
     sizes = np.abs(associations)
     asked = ~np.isnan(sizes)
@@ -41,7 +41,8 @@ def statistic(associations: FloatArray, name: Statistic) -> FloatArray:
     else:
         with np.errstate(invalid="ignore"):
             of_subjects = np.where(asked, sizes, 0).sum(axis=-1) / asked.sum(axis=-1)
-    return np.asarray(of_subjects.mean(axis=-1))
+    known = ~np.isnan(of_subjects)
+    return divide(np.where(known, of_subjects, 0).sum(axis=-1), known.sum(axis=-1))
 
 
 @cache

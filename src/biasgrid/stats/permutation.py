@@ -62,6 +62,8 @@ def permutation_test(
     drawn = drawn_orders(subjects, clusters, fixed, size, most, seed)
     orders = all_orders(subjects, clusters, fixed, size) if exact else drawn
     observed = mu_of(asked, np.tile(np.arange(subjects), (1, clusters, 1)), firsts)[0]
+    if np.isnan(observed):
+        return PermutationResult(float("nan"), 0, exact=False)
     at_least = total = 0
     for some in orders:
         at_least += int(np.count_nonzero(mu_of(asked, some, firsts) >= observed - TOLERANCE))

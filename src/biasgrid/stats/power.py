@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
+from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width
 
 POWER = 0.8
+STEPS = 60
+"""Of the bisection of a detectable effect, which begins within a few times its size."""
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
 MOST_CLUSTERS_TRIED = 1000
@@ -31,6 +35,36 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
     return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / clusters))
 
 
+def detectable_effect(se: FloatArray, df: FloatArray, alpha: float) -> float:
+    """Returns the size that is found in 80 % of all numbers of a kind, on average over these.
+
+    That is g with a mean of P(t <= g / se - c) of 0.8, where c is the critical value of t: noisy numbers need larger
+    effects than others, so that no single standard error says it.
+
+    Args:
+        se: shape (numbers,), their standard errors; NaN where none is known.
+        df: shape (numbers,), their degrees of freedom.
+        alpha: from what p on a number is found.
+
+    Returns:
+        NaN where no standard error is known.
+    """
+    known = (se > 0) & (df > 0)
+    if not known.any():
+        return float("nan")
+    errors, free = se[known], df[known]
+    critical = stdtrit(free, 1 - alpha / 2)
+    each = errors * (critical + stdtrit(free, POWER))
+    low, high = float(each.min()), float(each.max())
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if stdtr(free, middle / errors - critical).mean() < POWER:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 class NoiseEstimate(NamedTuple):
     """What makes a number of a cell uncertain over templates.
 
@@ -40,6 +74,7 @@ class NoiseEstimate(NamedTuple):
         prior_df: what the prior of the variances is worth; see `variance.Prior`.
         clusters: how many clusters the whole has.
         units: how many units of the whole the number is a mean of.
+        spread: how large `between` is in each of several such numbers, as a share of its mean.
     """
 
     between: float
@@ -47,6 +82,7 @@ class NoiseEstimate(NamedTuple):
     prior_df: float
     clusters: int
     units: float
+    spread: Sequence[float] = (1.0,)
 
 
 class Precision(NamedTuple):
@@ -54,7 +90,7 @@ class Precision(NamedTuple):
 
     Attributes:
         width: from the lower to the upper end of an interval.
-        minimal_effect: see `minimal_detectable_effect`.
+        minimal_effect: see `detectable_effect`.
     """
 
     width: float
@@ -77,9 +113,11 @@ def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
     clusters = int(min(noise.clusters, asked + 1e-9))
     if clusters < 2:
         return Precision(float("nan"), float("nan"))
-    variance = noise.between / clusters + noise.within * (1 / asked - 1 / noise.units)
-    source = VarianceSource(np.array([variance]), np.array([noise.prior_df + clusters - 1]))
-    found = minimal_detectable_effect(variance * clusters, noise.prior_df, clusters, alpha)
+    of_sample = noise.within * (1 / asked - 1 / noise.units)
+    free = noise.prior_df + clusters - 1
+    source = VarianceSource(np.array([noise.between / clusters + of_sample]), np.array([free]))
+    each = noise.between * np.asarray(noise.spread) / clusters + of_sample
+    found = detectable_effect(np.sqrt(each), np.full(len(each), free), alpha)
     return Precision(2 * float(half_width([source], alpha)[0]), found)
 
 
@@ -101,3 +139,21 @@ def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int 
         if precision_at(more, 1, alpha).width <= width:
             return clusters
     return None
+
+
+def items_for_half_width(half: float, items_part: float, items: int, wanted: float, alpha: float) -> int | None:
+    """Returns how many items like these have intervals of at most half a width; None where more items do not do it.
+
+    Args:
+        half: half of the width that the interval has.
+        items_part: the share of its square that is due to items; more of them do not change the rest.
+        items: how many items there are.
+        wanted: half of the wanted width.
+        alpha: 1 less the level of the interval.
+    """
+    rest = wanted**2 - (1 - items_part) * half**2
+    if items < 2 or rest <= 0:
+        return None
+    of_items = VarianceSource(np.array([1.0]), np.array([items - 1.0]))
+    variance = items_part * half**2 / float(half_width([of_items], alpha)[0]) ** 2
+    return clusters_for_width(NoiseEstimate(variance * items, 0.0, 0.0, items, items), 2 * float(np.sqrt(rest)), alpha)

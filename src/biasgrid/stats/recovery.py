@@ -7,11 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.measures import MEASURE_KEYS
 
 StrengthsOfCells = Mapping[str, Mapping[str, str]]
 """For each dataset the strength that each of the trained models learned in it."""
 
+NAMES, GROUPS = "names", "groups"
+"""What a known effect is of, in datasets whose subjects stand for groups."""
 LEAST = 1e-12
 """What differs by no more is the same but for rounding."""
 
@@ -27,10 +30,15 @@ def measured_and_synthetic(
         strengths: the trained models of each dataset; others, and other datasets, are left out.
 
     Returns:
-        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic` and `measured`; datasets
-        and models in the order of the strengths.
+        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`, `measured` and `of`;
+        datasets and models in the order of the strengths. Where both groups of subjects and these have a known effect,
+        `of` tells `GROUPS` and `NAMES` apart; elsewhere it is null.
     """
     keys = ["dataset", "measure", "options", *MEASURE_KEYS]
+    with_groups = pl.col("subject_group").is_not_null().any().over("dataset")
+    of = pl.when(with_groups).then(
+        pl.when(pl.col("subject_group").is_null()).then(pl.lit(NAMES)).otherwise(pl.lit(GROUPS))
+    )
     learned = pl.DataFrame(
         [(dataset, *learned) for dataset, models in strengths.items() for learned in models.items()],
         schema={"dataset": pl.String, "model": pl.String, "strength": pl.String},
@@ -47,7 +55,7 @@ def measured_and_synthetic(
             maintain_order="left",
         )
         .drop_nulls("measured")
-        .select("dataset", "model", "strength", *keys[1:], "synthetic", "measured")
+        .select("dataset", "model", "strength", *keys[1:], "synthetic", "measured", of=of)
     )
 
 
@@ -78,7 +86,9 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
             root_mean_square=(pl.col("measured") - pl.col("synthetic")).pow(2).mean().sqrt(),
             n=pl.len(),
         )
-        .join(ranges.group_by(*by).agg(pl.col("^.*_range$").mean()), on=list(by), maintain_order="left")
+        .join(
+            ranges.group_by(*by).agg(pl.col("^.*_range$").mean()), on=list(by), nulls_equal=True, maintain_order="left"
+        )
     )
 
 
@@ -88,8 +98,8 @@ def recovery_text(row: Mapping[str, Any]) -> str:
     Of one number it is how far off it is.
     """
     if row["n"] == 1:
-        return f"one number, {row['root_mean_square']:.3f} off"
+        return f"one number, {format_number(row['root_mean_square'])} off"
     if row["slope"] is None:
-        return f"synthetic alike, {row['measured_range']:.3f} apart"
+        return f"synthetic alike, {format_number(row['measured_range'])} apart"
     correlation = "none" if row["correlation"] is None else f"{row['correlation']:.2f}"
     return f"correlation {correlation}, slope {row['slope']:.2f}"

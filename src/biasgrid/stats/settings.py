@@ -7,19 +7,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.metric import Unit
+from biasgrid.tables.claims.numbers import ANY_RANGE
+from biasgrid.tables.metric import RANGES, Unit
 
-RANGES: Mapping[Unit, tuple[float, float]] = {
-    "probability": (0, 1),
-    "share": (0, 1),
-    "difference": (-1, 1),
-    "correlation": (-1, 1),
-    "similarity": (-1, 1),
-    "distance": (0, float("inf")),
-    "count": (0, float("inf")),
-}
-"""Between what the numbers of a unit are; those of others may be any."""
-ANY_VALUE = (-float("inf"), float("inf"))
+ANY_VALUE = ANY_RANGE
+"""Between what numbers without a range are."""
 
 
 class StatisticsSettings(NamedTuple):

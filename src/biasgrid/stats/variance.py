@@ -1,8 +1,4 @@
-"""Variance components of comparisons, and moderated variances.
-
-Components divide the variance of C between subjects, their associations, and both with clusters. Moderated variances
-(Smyth, 2004; the method of limma) of few clusters borrow from those of similar numbers.
-"""
+"""The jackknife, and moderated variances: those of few clusters borrow from similar numbers (Smyth, 2004; limma)."""
 
 from __future__ import annotations
 
@@ -11,95 +7,45 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import polygamma, psi
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
 
-WANTED_RELIABILITY = 0.8
-"""The reliability for which clusters are counted."""
+ROUNDING = 1e-13
+"""Values that differ by no more are the same but for rounding: their variance is 0."""
+ROUNDING_OF_VALUE = 1e-24
+"""The same as a share of the square of the value: a variance of a unit's value of at most as much is 0."""
 FEWEST_VARIANCES = 10
 """With fewer variances no prior is known well enough."""
 
 
-class Components(NamedTuple):
-    """Variances in C of subjects, associations, and the two with clusters; not clipped, so some may be negative."""
-
-    subject: float
-    association: float
-    subject_and_cluster: float
-    association_and_cluster: float
-
-
-class Indices(NamedTuple):
-    """Indices of how much depends on the clusters; see `docs/statistics.md`.
-
-    Attributes:
-        template_share: how much of what is seen of an association in one cluster is that cluster's.
-        reliability: how well other clusters would repeat associations.
-        subject_reliability: how well they would repeat the means of subjects over attributes.
-        clusters_needed: how many clusters the wanted reliability of associations takes.
-    """
-
-    template_share: float
-    reliability: float
-    subject_reliability: float
-    clusters_needed: float
-
-
-def components_of(utilities: FloatArray) -> Components | None:
-    """Divides the variance of utilities.
+def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Returns the jackknife variance of a number, and of how many units it is made.
 
     Args:
-        utilities: shape (subjects, attributes, clusters), none missing; see `permutation.utilities`.
+        without: shape (..., units), the number without each unit, NaN where it does not have the unit.
 
     Returns:
-        None for fewer than 3 subjects, 2 attributes or 2 clusters.
+        Shape (...): (T - 1) / T times the sum of squares around their mean, NaN for fewer than two units; and T.
     """
-    subjects, attributes, clusters = utilities.shape
-    if subjects < 3 or attributes < 2 or clusters < 2:
-        return None
-    centred = utilities - utilities.mean(axis=0, keepdims=True)
-    free = subjects - 1
-    by_attribute, by_cluster = centred.mean(axis=2, keepdims=True), centred.mean(axis=1, keepdims=True)
-    by_subject = centred.mean(axis=(1, 2), keepdims=True)
-    rest = ((centred - by_attribute - by_cluster + by_subject) ** 2).sum() / (free * (attributes - 1) * (clusters - 1))
-    of_attributes = clusters * ((by_attribute - by_subject) ** 2).sum() / (free * (attributes - 1))
-    of_clusters = attributes * ((by_cluster - by_subject) ** 2).sum() / (free * (clusters - 1))
-    of_subjects = attributes * clusters * (by_subject**2).sum() / free
-    doubled = (
-        (of_subjects - of_attributes - of_clusters + rest) / (attributes * clusters),
-        (of_attributes - rest) / clusters,
-        (of_clusters - rest) / attributes,
-        rest,
-    )
-    # C is half a difference of utilities, so its variance is half of theirs.
-    return Components(*(float(each) / 2 for each in doubled))
+    known = ~np.isnan(without)
+    units = known.sum(axis=-1)
+    means = divide(np.where(known, without, 0).sum(axis=-1), units)
+    deviations = np.where(known, without - means[..., None], 0)
+    is_rounding = np.abs(deviations) <= ROUNDING * np.maximum(1, np.abs(means))[..., None]
+    squares = (np.where(is_rounding, 0, deviations) ** 2).sum(axis=-1)
+    return np.where(units > 1, divide(units - 1, units) * squares, np.nan), units
 
 
-def indices_of(components: Components, attributes: int, clusters: int) -> Indices:
-    """Returns template share, reliabilities, and how many clusters a reliability of 0.8 needs.
+def without_rounding(variance: FloatArray, units: IntArray, values: FloatArray) -> FloatArray:
+    """Returns variances of numbers, 0 where they are what rounding leaves of units that are all the same.
 
     Args:
-        components: where variance is.
-        attributes: over how many attributes the means of subjects are.
-        clusters: how many clusters there are.
+        variance: shape (numbers,), jackknife variances.
+        units: shape (numbers,), of how many units.
+        values: shape (numbers,), the numbers.
     """
-    subject, association, *with_clusters = (max(each, 0.0) for each in components)
-    signal, noise = subject + association, sum(with_clusters)
-    if signal + noise == 0:
-        return Indices(*[float("nan")] * 4)
-    needed = (
-        np.ceil(WANTED_RELIABILITY / (1 - WANTED_RELIABILITY) * noise / signal - 1e-9) if signal > 0 else float("nan")
-    )
-    # Of components that are not clipped: the sum is that of means, whose subject's own part may be 0.
-    of_subjects = max(components.subject + components.association / attributes, 0.0)
-    with_cluster = components.subject_and_cluster + components.association_and_cluster / attributes
-    noise_of_subjects = max(with_cluster, 0.0) / clusters
-    return Indices(
-        noise / (signal + noise),
-        signal / (signal + noise / clusters),
-        of_subjects / (of_subjects + noise_of_subjects) if of_subjects > 0 else 0.0,
-        float(max(needed, 1.0)),
-    )
+    with np.errstate(invalid="ignore"):
+        return np.where(units * variance <= ROUNDING_OF_VALUE * values**2, 0.0, variance)
 
 
 class Prior(NamedTuple):
@@ -107,33 +53,54 @@ class Prior(NamedTuple):
 
     Attributes:
         df: how many degrees of freedom it is worth; 0 where there is none, infinite where all variances are one.
-        variance: the variance of a cluster's value.
+        variance: the variance of a cluster's value; where it grows with numbers, shape (numbers,).
     """
 
     df: float
-    variance: float
+    variance: float | FloatArray
 
 
 NO_PRIOR = Prior(0.0, float("nan"))
 
 
-def variance_prior(variances: FloatArray, df: FloatArray) -> Prior:
+class Trend(NamedTuple):
+    """How variances grow with the size of numbers.
+
+    Attributes:
+        logs: shape (numbers,), what is expected of `logs_of_variances`.
+        parameters: how many were fitted.
+    """
+
+    logs: FloatArray
+    parameters: int
+
+
+def logs_of_variances(variances: FloatArray, df: FloatArray) -> FloatArray:
+    """Returns the logarithms of variances, less what few degrees of freedom take off their mean."""
+    return np.asarray(np.log(variances) - psi(df / 2) + np.log(df / 2))
+
+
+def variance_prior(variances: FloatArray, df: FloatArray, trend: Trend | None = None) -> Prior:
     """Estimates the prior of variances.
 
     Args:
         variances: shape (numbers,), s², of a cluster's value; those that are 0 do not count.
         df: shape (numbers,), degrees of freedom: how many clusters there are less 1.
+        trend: how they grow with numbers, see `noise.trend`; None where the same is expected of all.
     """
     usable = (variances > 0) & (df >= 1)
     if np.count_nonzero(usable) < FEWEST_VARIANCES:
         return NO_PRIOR
-    half = df[usable] / 2
-    logs = np.log(variances[usable]) - psi(half) + np.log(half)
-    mean, spread = logs.mean(), logs.var(ddof=1) - polygamma(1, half).mean()
+    logs = logs_of_variances(variances[usable], df[usable])
+    centre: float | FloatArray = float(logs.mean()) if trend is None else trend.logs
+    squares = (logs - (centre if isinstance(centre, float) else centre[usable])) ** 2
+    spread = (
+        squares.sum() / (len(logs) - (1 if trend is None else trend.parameters)) - polygamma(1, df[usable] / 2).mean()
+    )
     if spread <= 0:
-        return Prior(float("inf"), float(np.exp(mean)))
+        return Prior(float("inf"), np.exp(centre))
     strength = 2 * inverse_trigamma(float(spread))
-    return Prior(strength, float(np.exp(mean + psi(strength / 2) - np.log(strength / 2))))
+    return Prior(strength, np.exp(centre + psi(strength / 2) - np.log(strength / 2)))
 
 
 def inverse_trigamma(value: float) -> float:
@@ -150,12 +117,15 @@ def inverse_trigamma(value: float) -> float:
     return x
 
 
-def moderate_variances(variance: FloatArray, clusters: FloatArray) -> tuple[VarianceSource, Prior]:
+def moderate_variances(
+    variance: FloatArray, clusters: FloatArray, trend: Trend | None = None
+) -> tuple[VarianceSource, Prior]:
     """Returns the moderated variances of numbers over clusters.
 
     Args:
         variance: shape (numbers,), jackknife variances.
         clusters: shape (numbers,), of how many clusters.
+        trend: see `variance_prior`.
 
     Returns:
         The source, with variances NaN where nothing is known: one cluster alone, or no variance and no prior. And the
@@ -163,11 +133,11 @@ def moderate_variances(variance: FloatArray, clusters: FloatArray) -> tuple[Vari
     """
     df = np.maximum(clusters - 1.0, 0)
     own = clusters * variance
-    prior = variance_prior(own, df)
+    prior = variance_prior(own, df, trend)
     if prior.df == 0:
         strengthened = np.where(own > 0, own, np.nan)
     elif np.isinf(prior.df):
-        strengthened = np.full(len(own), prior.variance)
+        strengthened = np.broadcast_to(prior.variance, own.shape)
     else:
         strengthened = (prior.df * prior.variance + df * own) / (prior.df + df)
     known = (clusters > 1) & ~np.isnan(own)

@@ -53,7 +53,7 @@ COMPARISONS = table(
         "tests": column(
             pl.Int64, description="how many differences of its kind were tested; most of those of parts are not kept"
         ),
-        "mark": column(pl.String, description="mark of `value` from A to D, if the measure has marks", nullable=True),
+        "mark": column(pl.String, description="GenderBench's mark of `value` from A to D, in its mode", nullable=True),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
         **ASKED,
         **REASON,
@@ -92,6 +92,26 @@ AGREEMENT = table(
         ),
         "n": column(pl.Int64, description="how many subjects both were asked about"),
         **REASON,
+    },
+)
+
+CONVERGENCE = table(
+    "convergence",
+    {
+        "dataset": DATASET,
+        **MEASURE_NAME,
+        "other_dataset": column(pl.String, description="a dataset of another family with the same groups"),
+        "other_measure": column(pl.String, description="the measure there"),
+        "other_options": column(pl.String, description="how that was computed; may be empty"),
+        "value": number_column(description="Spearman's correlation of groups within models"),
+        "low": number_column(description="lower end of its interval, over groups"),
+        "high": number_column(description="upper end of its interval"),
+        "ceiling": number_column(
+            description="the correlation that noise allows two numbers which agree fully: root of both reliabilities"
+        ),
+        "corrected": number_column(description="`value` / `ceiling`; beyond 1 where reliabilities are underestimated"),
+        "models": column(pl.Int64, description="in how many models both have three of the groups or more"),
+        "groups": column(pl.Int64, description="how many groups both datasets have"),
     },
 )
 

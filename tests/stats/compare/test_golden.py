@@ -10,7 +10,6 @@ import pytest
 from golden_statistics import FOLDER, assert_golden, frames_of_golden, numbers_of, observations_of
 from small_estimates import sums_of_cell
 
-from biasgrid.stats import estimate
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
@@ -38,7 +37,8 @@ def compared(count: int) -> ComparisonTables:
 @pytest.fixture(autouse=True)
 def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the golden implementation; see `statistics/test_golden.py`."""
-    monkeypatch.setattr(estimate, "ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING_OF_VALUE", 0.0)
 
 
 def golden() -> dict[str, Any]:

@@ -22,15 +22,18 @@ def card(
     from biasgrid.report.findings import findings, read_tested
     from biasgrid.runs.audit import command
     from biasgrid.runs.results import Results
+    from biasgrid.tables.claims.facts import GridFacts
 
     with report_errors():
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()
-        level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
-        found = findings(summary, read_tested(sorted(results.glob("measures/*/*.parquet"))))
+        provenance = made.provenance("summary.parquet")
+        facts = GridFacts.of_summary(provenance)
+        level = provenance.get("statistics", {}).get("level", 0.95)
+        found = findings(summary, read_tested(sorted(results.glob("measures/*/*.parquet"))), facts)
         sentences = {one.model: one.sentence for one in found}
         repeat = command(manifest["config_file"])
-        written = str(card_of(model, summary, manifest, level, sentences, repeat))
+        written = str(card_of(model, summary, manifest, level, sentences, repeat, facts))
         if out is not None:
             write_text(out, written)
     if out is None:

@@ -106,7 +106,7 @@ def comparison_table(
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table: of whole cells by measure, of parts by keys."""
     from biasgrid.cli.tables import fit_to_width, terminal_table
-    from biasgrid.stats.compare.sentences import three_digits
+    from biasgrid.tables.claims.numbers import format_number
 
     names = keys or ["measure", *(["bias_type"] if any(row["bias_type"] for row in rows) else [])]
     sides = [
@@ -115,8 +115,8 @@ def comparison_table(
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
     table = terminal_table([name.replace("_", " ") for name in names], titles, width)
     for row in rows:
-        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), three_digits(row["difference"])]
-        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), three_digits(row["q"]))
+        numbers = [*(number_with_mark(row, side) for side in ("", "other_")), format_number(row["difference"])]
+        table.add_row(*(row_label(row, name) for name in names), *numbers, interval_text(row), format_number(row["q"]))
     return fit_to_width(table, ["q", *reversed(sides)], width, names=len(names))
 
 
@@ -128,15 +128,15 @@ def row_label(row: Mapping[str, Any], name: str) -> str:
 
 def number_with_mark(row: Mapping[str, Any], side: str) -> str:
     """Returns the number of a model with its mark, if it has one."""
-    from biasgrid.stats.compare.sentences import three_digits
+    from biasgrid.tables.claims.numbers import format_number
 
-    return " ".join(filter(None, (three_digits(row[f"{side}value"]), row[f"{side}mark"])))
+    return " ".join(filter(None, (format_number(row[f"{side}value"]), row[f"{side}mark"])))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
     """Returns an interval in words: for a number that was picked because it is significant, the wider one."""
-    from biasgrid.stats.compare.sentences import three_digits
+    from biasgrid.tables.claims.numbers import format_number
 
     chosen = "" if row["selected_low"] is None else "selected_"
     low, high = row[f"{chosen}low"], row[f"{chosen}high"]
-    return "-" if low is None else f"{three_digits(low)}..{three_digits(high)}"
+    return "-" if low is None else f"{format_number(low)}..{format_number(high)}"

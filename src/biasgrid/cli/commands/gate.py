@@ -40,6 +40,7 @@ def gate(
     )
     from biasgrid.config import load_config
     from biasgrid.runs.results import Results
+    from biasgrid.tables.claims.facts import GridFacts
 
     with report_errors(BAD_INPUT):
         thresholds = parse_thresholds(largest or [], "--max")
@@ -57,11 +58,15 @@ def gate(
                 "there is no threshold; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
             )
         made = Results(results)
-        checks = check_thresholds(made.summary(), thresholds, model or [], on)
-        level = made.provenance("summary.parquet").get("statistics", {}).get("level", 0.95)
+        provenance = made.provenance("summary.parquet")
+        facts = GridFacts.of_summary(provenance)
+        checks = check_thresholds(made.summary(), thresholds, model or [], on, facts)
+        level = provenance.get("statistics", {}).get("level", 0.95)
         conclusion = conclusion_text(checks, on, level)
         if junit is not None:
             write_text(junit, junit_report(checks, conclusion))
+    for sentence in facts.coverage_sentences(model):
+        print_text(f"asked in part  {sentence}")
     for check in checks:
         print_text(check.line)
     print_text(conclusion)

@@ -115,7 +115,7 @@ def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
 
 def reference_number(figure: StoredFigure) -> str:
     """Returns a number with its mark and interval."""
-    from biasgrid.stats.compare.sentences import three_digits
+    from biasgrid.tables.claims.numbers import format_number
 
-    interval = None if figure.low is None else f"({three_digits(figure.low)} to {three_digits(figure.high)})"
-    return " ".join(filter(None, (three_digits(figure.value), figure.mark, interval)))
+    interval = None if figure.low is None else f"({format_number(figure.low)} to {format_number(figure.high)})"
+    return " ".join(filter(None, (format_number(figure.value), figure.mark, interval)))

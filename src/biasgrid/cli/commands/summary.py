@@ -14,6 +14,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, terminal_table
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.numbers import NO_NUMBER, TOO_LITTLE, format_estimate, format_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 SUMMARY_TABLE = "summary.parquet"
 SummaryRow = Mapping[str, Any]
+TESTS = "significant_tests"
+CLUSTERS = "templates that do not reword each other"
 HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
 
 
@@ -31,13 +35,16 @@ def summary(results: ResultsFolder) -> None:
         print_summary(results)
 
 
-def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) -> RenderableType:
+def summary_tables(
+    rows: Iterable[SummaryRow], width: int, level: float = 0.95, facts: GridFacts = NO_FACTS
+) -> RenderableType:
     """Draws the measures, a line per cell and bias type; a table for each set of headline measures.
 
     Args:
         rows: the rows of the summary (schema `SUMMARY`) that are of headline measures.
         width: how many characters a line may have.
         level: the coverage of intervals.
+        facts: between what the numbers of measures are.
     """
     cells: dict[tuple[Any, ...], list[SummaryRow]] = {}
     for row in rows:
@@ -45,11 +52,16 @@ def summary_tables(rows: Iterable[SummaryRow], width: int, level: float = 0.95) 
     tables: dict[tuple[tuple[str, str], ...], list[list[SummaryRow]]] = {}
     for cell in cells.values():
         tables.setdefault(tuple((row["measure"], row["options"]) for row in cell), []).append(cell)
-    return Group(*(part for measures, lines in tables.items() for part in summary_table(measures, lines, width, level)))
+    of_tables = (summary_table(measures, lines, width, level, facts) for measures, lines in tables.items())
+    return Group(*(part for parts in of_tables for part in parts))
 
 
 def summary_table(
-    measures: Sequence[tuple[str, str]], lines: Sequence[Sequence[SummaryRow]], width: int, level: float
+    measures: Sequence[tuple[str, str]],
+    lines: Sequence[Sequence[SummaryRow]],
+    width: int,
+    level: float,
+    facts: GridFacts,
 ) -> Iterator[RenderableType]:
     """Yields a table of cells with the same headline measures, its legend, and the options of its measures."""
     columns = {name: title for name, title in HEADLINE_NAMES.items() if lines[0][0][name] is not None}
@@ -58,15 +70,16 @@ def summary_table(
     counts = ["clusters", "n"] if known else ["n"]
     table = terminal_table([*columns.values()], [*titles, *counts], width)
     for cell in lines:
-        numbers = [headline_text(row, known) for row in cell]
+        numbers = [headline_text(row, known, facts) for row in cell]
         clusters = [str(max((row["clusters"] or 0 for row in cell), default=0) or "-")] if known else []
-        line = [*(cell[0][name] or "" for name in columns), *numbers, *clusters, f"{cell[-1]['n']:,}"]
+        names, counts = [cell[0][name] or "" for name in columns], [*clusters, f"{cell[-1]['n']:,}"]
         # A text without a second line is level with the numbers, not with their intervals.
-        table.add_row(*(text if "\n" in text or not known else f"{text}\n " for text in line))
+        second = "\n " if known else ""
+        table.add_row(*(f"{name}{second}" for name in names), *numbers, *(f"{count}{second}" for count in counts))
     # The main measure comes first.
     yield fit_to_width(table, ["scoring", "n", *reversed(titles[1:]), "clusters"], width, names=len(columns))
     if known:
-        yield Text(legend([row for cell in lines for row in cell], level), style="dim")
+        yield Text(legend([row for cell in lines for row in cell], level, facts), style="dim")
     yield Text("".join(f"{name}: {options}\n" for name, options in measures if options), style="dim")
 
 
@@ -75,33 +88,65 @@ def is_known(row: SummaryRow) -> bool:
     return any(row[name] is not None for name in ("low", "null_mean"))
 
 
-def headline_text(row: SummaryRow, known: bool) -> str:
-    """Returns a number and, in a second line where any number has one, its interval or noise floor; a dash for none."""
-    value = row["value"]
-    if row["measure"] == "significant_tests":
-        found = "-" if value is None else f"{value:.0f}\nof {row['n']:,}"
-        return found if known else found.replace("\n", " ")
-    number = "-" if value is None else f"{value:.3f} {row['mark'] or ''}".strip()
-    return f"{number}\n{headline_interval(row)}" if known else number
+def headline_text(row: SummaryRow, known: bool, facts: GridFacts) -> Text:
+    """Returns a number and, in a second line where any number has one, its interval or noise floor; a dash for none.
+
+    Args:
+        row: the number's row of the summary.
+        known: whether any number of the table has a second line.
+        facts: between what the numbers of measures are.
+    """
+    if row["measure"] == TESTS:
+        return Text(tests_text(row, "\n" if known else " "))
+    written = format_estimate(row, facts.range_of(row), "..")
+    number = f"{written.value} {row['mark'] or ''}".strip()
+    style = "dim" if written.says_little else ""
+    return Text(f"{number}\n{written.interval or noise_floor(row)}" if known else number, style)
 
 
-def headline_interval(row: SummaryRow) -> str:
-    """Returns the interval or noise floor of a number in words."""
-    if row["low"] is not None:
-        return f"{row['low']:.3f}..{row['high']:.3f}"
-    return "-" if row["null_mean"] is None else f">{row['null_mean']:.3f}"
+def tests_text(row: SummaryRow, between: str) -> str:
+    """Returns how many tests are significant, of how many, and how many more could not be tested."""
+    if row["value"] is None and not row["left_out"]:
+        return NO_NUMBER
+    found = NO_NUMBER if row["value"] is None else f"{row['value']:.0f}"
+    untestable = f" (+{row['left_out']:,})" if row["left_out"] else ""
+    return f"{found}{between}of {row['n']:,}{untestable}"
 
 
-def legend(rows: Sequence[SummaryRow], level: float) -> str:
-    """Returns the meaning of the second lines."""
+def noise_floor(row: SummaryRow) -> str:
+    """Returns the noise floor of a number without an interval, a dash where it has none."""
+    return NO_NUMBER if row["null_mean"] is None else f">{format_number(row['null_mean'])}"
+
+
+def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
+    """Returns the meaning of the second lines, and of what is dim."""
     lines = []
-    if any(row["low"] is not None for row in rows):
-        lines.append(f"a..b: {100 * level:g} % interval over clusters (templates that do not reword each other)")
-    if any(row["null_mean"] is not None and row["low"] is None for row in rows):
+    numbers, tests = ([row for row in rows if (row["measure"] == TESTS) == of_tests] for of_tests in (False, True))
+    factors = dict.fromkeys(row["generalises_to"] or "" for row in numbers if row["low"] is not None)
+    if factors:
+        lines.append(f"a..b: {100 * level:g} % interval over {'; '.join(map(factors_text, factors))}")
+    if any(row["null_mean"] is not None and row["low"] is None for row in numbers):
         lines.append(">c: noise alone would give c")
-    if any(row["measure"] == "significant_tests" for row in rows):
-        lines.append("significant_tests: significant (q <= 0.05), of those tested")
+    if tests:
+        lines.append(f"{TESTS}: significant (q <= 0.05, the expected share of false ones), of those tested")
+    if any(row["left_out"] for row in tests):
+        lines.append("(+d): d more could not be tested, with so few clusters")
+    if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
+        lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half of the range)")
+    ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]
+    if ranges:
+        lines.append("A to C: the interval has several marks")
+    lines += [
+        f"{row['measure']} ({row['dataset']}, {row['model']}): one mark with {row['more_items']:,} more items"
+        for row in ranges
+        if row["more_items"]
+    ]
     return "\n".join(lines)
+
+
+def factors_text(factors: str) -> str:
+    """Says what the factors of an interval are, such as `clusters x names`."""
+    return f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}" if factors.startswith("clusters") else factors
 
 
 def flag_lines(flags: Iterable[SummaryRow]) -> Text:
@@ -154,25 +199,30 @@ def print_summary(results: Path) -> None:
     """
     from biasgrid.stats.compare.comparability import same_models
     from biasgrid.tables.comparison import RANKS
-    from biasgrid.tables.files import read_provenance, read_table
+    from biasgrid.tables.files import read_table
     from biasgrid.tables.summary import flag_rows, main_ranks
 
-    measured, facts = read_summary(results), read_provenance(results / SUMMARY_TABLE)
-    level = facts.get("statistics", {}).get("level", 0.95)
-    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level))
+    measured, provenance = read_summary(results)
+    facts = GridFacts.of_summary(provenance)
+    level = provenance.get("statistics", {}).get("level", 0.95)
+    console.print(coverage_lines(facts), end="")
+    console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level, facts))
     console.print(flag_lines(flag_rows(measured).to_dicts()))
-    console.print(findings_of_run(results, measured))
+    console.print(findings_of_run(results, measured, facts))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
         console.print(order)
-    if same := same_models(facts.get("measures", {})):
+    if same := same_models(provenance.get("measures", {})):
         console.print(Text(same))
     print_report_path(results)
 
 
 def print_findings(results: Path) -> None:
     """Prints the findings, and where numbers and report are; see `print_summary`."""
-    console.print(findings_of_run(results, read_summary(results)))
+    measured, provenance = read_summary(results)
+    facts = GridFacts.of_summary(provenance)
+    console.print(coverage_lines(facts), end="")
+    console.print(findings_of_run(results, measured, facts))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
     print_report_path(results)
 
@@ -182,13 +232,22 @@ def print_report_path(results: Path) -> None:
     console.print(f"Report: {results / 'report' / 'index.html'}", soft_wrap=True)
 
 
-def read_summary(results: Path) -> pl.DataFrame:
-    """Reads the summary of a run.
+def coverage_lines(facts: GridFacts) -> Text:
+    """Returns of which datasets not all was asked, nothing where all was."""
+    lines = Text()
+    if sentences := facts.coverage_sentences():
+        lines.append("Asked in part:\n", "bold yellow")
+        lines.append("".join(f"  {sentence}\n" for sentence in sentences))
+    return lines
+
+
+def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+    """Reads the summary of a run, and its provenance.
 
     Raises:
         UserError: there is none.
     """
-    from biasgrid.tables.files import read_table
+    from biasgrid.tables.files import read_provenance, read_table
     from biasgrid.tables.measures import SUMMARY
 
     path = results / SUMMARY_TABLE
@@ -196,11 +255,11 @@ def read_summary(results: Path) -> pl.DataFrame:
         raise UserError(
             f"there is no {path}: the run has not finished, or not begun; `biasgrid status CONFIG` says how far it is"
         )
-    return read_table(path, SUMMARY)
+    return read_table(path, SUMMARY), read_provenance(path)
 
 
-def findings_of_run(results: Path, measured: pl.DataFrame) -> Text:
+def findings_of_run(results: Path, measured: pl.DataFrame, facts: GridFacts) -> Text:
     """Returns the findings of a run with a summary."""
     from biasgrid.report.findings import findings, read_tested
 
-    return finding_lines(findings(measured, read_tested(sorted(results.glob("measures/*/*.parquet")))))
+    return finding_lines(findings(measured, read_tested(sorted(results.glob("measures/*/*.parquet"))), facts))

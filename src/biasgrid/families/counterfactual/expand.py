@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.pack import JOIN, CaseBlock, CasePack, CaseTemplate, GroupSlot, Slot, TemplateText
-from biasgrid.families.expansion import Expansion
+from biasgrid.families.expansion import Expansion, coverage_of_design
 from biasgrid.families.orders import TemplateBlock, cross_lists, sample_blocks
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.files import empty_table
@@ -44,13 +44,23 @@ def expand(pack: CasePack, rows: int = CASE_ROWS_A_PART) -> Expansion:
     cases = max(1, rows // most_terms)
     repetitions, schema = Repetitions(), schema_of_pack(pack)
     tables: Iterable[pl.DataFrame] = (expand_cases(pack, first, first + cases) for first in range(0, pack.cases, cases))
+    chosen = np.ones(pack.cases, dtype=np.bool_)
     if pack.sample is not None:
-        tables = renumber_sample(tables, cases_of_sample(pack, pack.sample))
+        chosen = cases_of_sample(pack, pack.sample)
+        tables = renumber_sample(tables, chosen)
     parts = (
         table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
         for table in tables
     )
-    return Expansion(schema, parts)
+    asked, whole = counts_of_cases(pack, chosen), counts_of_cases(pack, np.ones(pack.cases, dtype=np.bool_))
+    return Expansion(schema, parts, coverage_of_design(asked, whole))
+
+
+def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
+    """Returns how many templates, cases and rows some cases of a pack have; `chosen` says which, shape (cases,)."""
+    cases = [int(chosen[block.first_case : block.first_case + block.cases].sum()) for block in pack.blocks]
+    rows = sum(count * block.terms for count, block in zip(cases, pack.blocks, strict=True))
+    return {"templates": sum(count > 0 for count in cases), "cases": sum(cases), "rows": rows}
 
 
 def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:

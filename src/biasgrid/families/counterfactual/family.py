@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class Counterfactual(Family):
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True
+    group_number = "difference"
     instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
@@ -64,7 +65,7 @@ class Counterfactual(Family):
         settings: dict[str, Any] = {}
         if entry.task == CLASSIFICATION:
             settings = {"labels": [entry.labels[label] for label in section.labels]}
-            options["labels"] = section.labels
+            options |= {"labels": section.labels, "fixed_class": section.compared_class}
         if entry.task == "fill-mask":
             settings = {"target_scoring": section.target_scoring, "ranks": True}
             options["top_k"] = section.top_k
@@ -81,13 +82,15 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        of_groups = measures_of_groups(OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN)
+        of_groups = measures_of_groups(
+            OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN, section.compared_class
+        )
         return {**of_groups, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -101,6 +104,24 @@ class Counterfactual(Family):
     def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
+
+    def sampled(self, lists: CasePack, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says of how many clusters of templates a sample asks cases, and how many right classes they have."""
+        if lists.sample is None:
+            return None
+        from biasgrid.families.counterfactual.expand import cases_of_sample
+
+        chosen = cases_of_sample(lists, lists.sample)
+        asked = [
+            block.template for block in lists.blocks if chosen[block.first_case : block.first_case + block.cases].any()
+        ]
+        of_template = clusters()
+        there = {of_template[block.template] for block in lists.blocks}
+        found = f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
+        labels = {label for template in lists.templates if (label := template.label) is not None}
+        of_labels = {lists.templates[place].label for place in asked} & labels
+        classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""
+        return f"{int(chosen.sum()):,} cases: {found}{classes}"
 
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""

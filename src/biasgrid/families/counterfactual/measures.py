@@ -15,9 +15,9 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import cases_of_bias_types
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
-from biasgrid.families.validity import equal_scores, improbable, score_checks, templates, unknown_tokens
+from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import main_distance
-from biasgrid.groups.measures import finishes, measure_groups
+from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import derive
 from biasgrid.stats.sums import Sums
@@ -33,7 +33,8 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     Args:
         observations: rows of `OBSERVATIONS`.
         options: `task`, the models' task; `measures` and `failure_threshold`, see `groups.measures.measure_groups`; of
-            classifiers `labels`, the names of the classes; of masked language models `top_k`, how many most probable
+            classifiers `labels`, the names of the classes, and `fixed_class`, that of them whose probability groups are
+            compared by; of masked language models `top_k`, how many most probable
             words count as right.
 
     Yields:
@@ -41,7 +42,9 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
     records = records_of_cases(observations, options)
-    yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped)
+    name = options.get("fixed_class")
+    fixed = None if name is None else FixedClass(name, options["labels"].index(name))
+    yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -68,7 +71,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         shares = confusion_matrix(said)
         yield balanced_accuracy(shares, asked["case"].n_unique())
         yield from exchanged_labels(shares, len(asked))
-    yield templates(asked)
+    yield from few_names(asked.select("bias_type", "group", name="term"))
 
 
 def confusion_matrix(said: ClassOutputs) -> FloatArray:

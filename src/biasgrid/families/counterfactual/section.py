@@ -6,11 +6,15 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from biasgrid.base.faults import one_of
 from biasgrid.base.names import fold_name
 from biasgrid.base.sections import TargetScoring
 from biasgrid.families.counterfactual.pack import CLASSIFICATION
 from biasgrid.families.family import DatasetSection
 from biasgrid.groups.section import GroupMeasure
+
+USUAL_CLASSES = ("positive", "entailment")
+"""The classes whose probability is what people look at."""
 
 
 class CounterfactualDataset(DatasetSection):
@@ -31,6 +35,11 @@ class CounterfactualDataset(DatasetSection):
         validate_default=True,
         description="of text classification: the names of the classes 0, 1, ... of the templates; models with the "
         "same `labels` are asked",
+    )
+    fixed_class: str | None = Field(
+        None,
+        description="of text classification: the class whose probability groups are compared by; without it `positive` "
+        "or `entailment` where there is one, else the last of `labels`",
     )
     target_scoring: TargetScoring = Field(
         "joint", description="of masked language models: how words of several tokens are scored (see docs/scoring.md)"
@@ -54,3 +63,17 @@ class CounterfactualDataset(DatasetSection):
         if len(set(map(fold_name, labels))) != len(labels):
             raise ValueError("expected labels that differ")
         return labels
+
+    @field_validator("fixed_class")
+    @classmethod
+    def _one_of_labels(cls, fixed_class: str | None, info: ValidationInfo) -> str | None:
+        labels = info.data.get("labels")
+        if fixed_class is not None and labels is not None and fixed_class not in labels:
+            raise ValueError(f"expected {one_of(labels) if labels else 'no such key but for classifiers'}")
+        return fixed_class
+
+    @property
+    def compared_class(self) -> str | None:
+        """The class whose probability groups are compared by, None of other models than classifiers."""
+        usual = next((label for label in self.labels if fold_name(label) in USUAL_CLASSES), None)
+        return self.fixed_class or usual or (self.labels[-1] if self.labels else None)

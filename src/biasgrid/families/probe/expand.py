@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.expansion import Expansion, expand_rows
+from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.orders import random_order
 from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
@@ -37,7 +37,9 @@ def expand(requests: ProbeRequests) -> Expansion:
     number = pl.int_range(pl.len()) % files.repetitions
     candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
     candidate_columns = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
-    return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS)
+    whole = {"items": len(requests.probe.items), "rows": requests.count}
+    coverage = coverage_of_design({"items": len(items), "rows": len(repeated)}, whole)
+    return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS, coverage)
 
 
 def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:

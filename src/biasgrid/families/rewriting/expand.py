@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from biasgrid.families.expansion import Expansion, expand_rows
+from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.reading import (
     RewritingRequests,
@@ -30,4 +30,6 @@ def expand(requests: RewritingRequests) -> Expansion:
     times = requests.files.repetitions
     repeated = table.select(pl.all().repeat_by(times).explode()) if times > 1 else table
     facts = {"prompts": len(requests.prompts), "prompts_with_words_of_groups": len(requests.usable)}
-    return expand_rows(repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts)
+    asked = {"prompts": len(requests.sampled), "rows": len(repeated)}
+    coverage = coverage_of_design(asked, {"prompts": len(requests.usable), "rows": requests.count})
+    return expand_rows(repeated.with_columns(repetition=pl.int_range(pl.len()) % times), KEYS, facts | coverage)

@@ -31,6 +31,7 @@ class Rewriting(Family):
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True
+    group_number = "score_difference"
     instance_bytes = 50.0
     own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
     flags = DEFINITIONS.of("flags")

@@ -16,8 +16,8 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
-from biasgrid.families.expansion import Expansion
-from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, serving_order
+from biasgrid.families.expansion import Expansion, coverage_of_design
+from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, turns_of_sample
 from biasgrid.families.sampling import Sample, sample_faults
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.pack import (
@@ -37,6 +37,8 @@ STATEMENTS_AT_ONCE = 2**15
 STATEMENT_COLUMNS = {"text": pl.String} | {
     f"candidate{place}": pl.Categorical for place in range(1, len(ANSWER_OPTIONS) + 1)
 }
+AskedStatements = Sequence[tuple[tuple[int, ...], IntArray]]
+"""Templates, each with its negation if it has one, and combinations of their values."""
 
 
 def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
@@ -51,12 +53,22 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
         reads them, in the order of its templates, and else without statements that have the text of an earlier one.
     """
     schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS), Repetitions()
+    kept = combinations_of_pack(pack)
+    asked = combinations_asked(pack, kept)
     parts = (
         table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
-        for table in number_instances(statement_tables(pack, rows))
+        for table in number_instances(statement_tables(pack, asked, rows))
     )
     prompt = {"parameters": list(pack.parameters), "prompt": pack.files.prompt}
-    return Expansion(schema, parts, prompt)
+    counts = (counts_of_statements(pack, each) for each in ([each for _, each in asked], kept))
+    return Expansion(schema, parts, prompt | coverage_of_design(*counts))
+
+
+def counts_of_statements(pack: StatementPack, combinations: Sequence[IntArray]) -> dict[str, int]:
+    """Returns how many templates and rows some combinations of the values of each template have."""
+    sizes = [(len(each), len(places)) for each, places in zip(combinations, pack.statements, strict=True)]
+    rows = sum(count * of_each for count, of_each in sizes) * pack.files.repetitions
+    return {"templates": sum(of_each for count, of_each in sizes if count), "rows": rows}
 
 
 def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -67,9 +79,8 @@ def number_instances(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         count += len(part)
 
 
-def statement_tables(pack: StatementPack, rows: int) -> Iterator[pl.DataFrame]:
-    """Yields the statements, part by part, without numbers."""
-    asked = combinations_asked(pack)
+def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> Iterator[pl.DataFrame]:
+    """Yields the statements, part by part, without numbers; `asked` is from `combinations_asked`."""
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])
     blocks = [(number, places) for number, (places, _) in enumerate(asked)]
@@ -84,15 +95,22 @@ def statement_tables(pack: StatementPack, rows: int) -> Iterator[pl.DataFrame]:
             yield rows_of_statements(pack, places, chosen, pairs)
 
 
-def combinations_asked(pack: StatementPack) -> list[tuple[tuple[int, ...], IntArray]]:
+def combinations_of_pack(pack: StatementPack) -> list[IntArray]:
+    """Returns the combinations of the values of each template, but for statements with the text of an earlier one."""
+    kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
+    return kept if pack.files.as_original else drop_repeated_texts(pack, kept)
+
+
+def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedStatements:
     """Returns templates, each with its negation if it has one, and the combinations of their values that are asked.
+
+    Args:
+        pack: the pack.
+        kept: from `combinations_of_pack`.
 
     Raises:
         InputError: the sample has more statements than there are of different texts.
     """
-    kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
-    if not pack.files.as_original:
-        kept = drop_repeated_texts(pack, kept)
     if pack.files.sample is not None:
         statements, what = sum(map(len, kept)), "statements of different texts"
         if faults := list(sample_faults("the config", "sample", pack.files.sample, statements, what)):
@@ -255,17 +273,17 @@ def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sa
         for (place, *_), combinations in zip(pack.statements, kept, strict=True)
     ]
     chosen = [np.zeros(len(combinations), dtype=np.bool_) for combinations in kept]
-    for template, statement in take_in_turn(waiting, sample.count(sum(map(len, kept)))):
+    for template, statement in take_in_turn(waiting, sample):
         chosen[template][statement] = True
     return chosen
 
 
-def take_in_turn(waiting: Sequence[UnsampledStatements], count: int) -> Iterator[tuple[int, int]]:
-    """Yields so many statements, by template and place."""
+def take_in_turn(waiting: Sequence[UnsampledStatements], sample: Sample) -> Iterator[tuple[int, int]]:
+    """Yields the statements of a sample, by template and place."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
     totals = np.bincount(numbers)
     whole, surplus = sum(len(each.order) for each in waiting), np.zeros_like(totals)
-    for template in serving_order([len(each.order) for each in waiting], count):
+    for template in turns_of_sample([len(each.order) for each in waiting], sample):
         surplus -= totals
         statement = waiting[template].take(surplus)
         np.add.at(surplus, waiting[template].values[statement], whole)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.families.expansion import Expansion
+from biasgrid.families.expansion import Expansion, coverage_of_design
 from biasgrid.families.family import OneToken
 from biasgrid.families.orders import (
     UNITS_AT_ONCE,
@@ -29,7 +29,7 @@ from biasgrid.families.orders import (
     pairs_within,
     serving_order,
 )
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.design import Design, DesignItem, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import AttributeRow, WordLists
@@ -186,8 +186,15 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
     return build_segments(design.items, [design.question(item) for item in design.items], build, text, system)
 
 
+def asked_groups(design: Design, sample: Sample) -> BoolArray:
+    """Says which swap groups are in a sample, of blocks or of rows; shape (swap groups,), by pair and item."""
+    if isinstance(sample, BlockSample):
+        return design.blocks.chosen(len(design.pairs))
+    return sampled_groups(design, sample)
+
+
 def sampled_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample: the beginning of an order of all.
+    """Says which swap groups are in a sample of rows: the beginning of an order of all.
 
     Each subject and each template has its share of the sample, to within less than one. So has each attribute, among
     the templates that ask for the same attributes.
@@ -249,12 +256,35 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
             dropped. None keeps all subjects.
 
     Returns:
-        The instances (the questions of an example stand next to each other, plain first), and in `dropped_subjects`
-        the names of the dropped subjects.
+        The instances (the questions of an example stand next to each other, plain first), in `dropped_subjects` the
+        names of the dropped subjects, and how much of the lists is asked.
     """
     rows = instance_rows(design_of(lists, one_token))
     schema = instances_schema(KEYS, rows.contexts.rows.schema)
-    return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped})
+    whole = design_of(replace(lists, limit={}, sample=None))
+    coverage = coverage_of_design(counts_of_design(rows.design, rows.asked), counts_of_design(whole, None))
+    return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped} | coverage)
+
+
+def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
+    """Returns how many subjects, attributes, templates and rows of a design are asked.
+
+    Args:
+        design: the design.
+        asked: shape (swap groups,), which swap groups are asked, None for all.
+    """
+    pairs, items = design.pairs, design.items
+    if asked is not None:
+        of_pairs = asked.reshape(len(pairs), len(items) // 2)
+        pairs = [pairs[place] for place in np.flatnonzero(of_pairs.any(axis=1))]
+        items = [items[2 * place] for place in np.flatnonzero(of_pairs.any(axis=0))]
+    side = 0 if len(design.subjects) == 1 else 1
+    return {
+        "subjects": len({(place * side, row) for pair in pairs for place, row in enumerate(pair)}),
+        "attributes": len({item.attribute.name for item in items}),
+        "templates": len({item.template for item in items}),
+        "rows": design.instances,
+    }
 
 
 @dataclass(frozen=True)
@@ -281,7 +311,7 @@ class InstanceRows:
     def asked(self) -> BoolArray | None:
         """Which swap groups are asked, None for all."""
         sample = self.design.asked
-        return None if sample is None else sampled_groups(self.design, sample)
+        return None if sample is None else asked_groups(self.design, sample)
 
     def parts(self) -> Iterator[IntArray]:
         """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""

@@ -15,6 +15,7 @@ from biasgrid.families.probe.evaluators import ANSWER
 from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
 from biasgrid.tables.metric import LETTERS
@@ -145,6 +146,6 @@ def metric_lines(metrics: pl.DataFrame) -> list[str]:
     """Returns a line for each metric."""
     lines = []
     for name, value, low, high, mark, _ in metrics.iter_rows():
-        number = f"{low:.3f} to {high:.3f}" if low is not None else "-" if value is None else f"{value:.3f}"
+        number = format_number(value) if low is None else f"{format_number(low)} to {format_number(high)}"
         lines.append(f"{name}: {number} {mark or ''}".rstrip())
     return lines

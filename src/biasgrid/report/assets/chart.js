@@ -1,6 +1,6 @@
 // Drawings of numbers; each number stands in a table, too.
 
-import {h, name, s} from "./dom.js";
+import {h, name, number, s} from "./dom.js";
 
 const WIDTH = 320;
 
@@ -9,7 +9,7 @@ export function dots(title, rows, options = {}) {
   const far = Math.max(options.far ?? 0, ...rows.map((row) => Math.abs(row.value)), 1e-6);
   const x = (value) => WIDTH / 2 + (value / far) * (WIDTH / 2 - 8);
   const height = 24;
-  const marks = rows.map((row) => s("circle", { cx: x(row.value), cy: height / 2, r: 4, class: "dot" }, s("title", {}, `${row.label}: ${row.value.toFixed(3)}`)));
+  const marks = rows.map((row) => s("circle", { cx: x(row.value), cy: height / 2, r: 4, class: "dot" }, s("title", {}, `${row.label}: ${number(row.value)}`)));
   const axis = [s("line", { x1: 4, x2: WIDTH - 4, y1: height / 2, y2: height / 2, class: "axis" }), s("line", { x1: WIDTH / 2, x2: WIDTH / 2, y1: 3, y2: height - 3, class: "axis" })];
   const drawn = s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${title}: ${rows.length} dots from −${far.toFixed(2)} to ${far.toFixed(2)}` }, axis, marks);
   return h("figure", { class: "dots" }, h("figcaption", {}, title), drawn);
@@ -42,7 +42,7 @@ export function curve([title, across, up], points, far) {
   const axes = s("polyline", { points: `${at(0, 1)} ${at(0, 0)} ${at(far, 0)}`, class: "axis" });
   const texts = [[left - 6, foot, "end", "0"], [left - 6, foot - high + 8, "end", "1"], [left, foot + 14, "middle", "0"], [left + wide, foot + 14, "middle", far.toFixed(2)]];
   const ticks = texts.map(([x, y, anchor, text]) => s("text", { x, y, "text-anchor": anchor, class: "tick" }, text));
-  const marks = points.map((point) => s("circle", { cx: left + (point.x / far) * wide, cy: foot - point.y * high, r: 2.5, class: "dot" }, s("title", {}, `${across} ${point.x.toFixed(2)}: ${point.y.toFixed(3)}`)));
+  const marks = points.map((point) => s("circle", { cx: left + (point.x / far) * wide, cy: foot - point.y * high, r: 2.5, class: "dot" }, s("title", {}, `${across} ${number(point.x)}: ${number(point.y)}`)));
   const drawn = s("svg", { viewBox: `0 0 ${WIDTH} 140`, role: "img", "aria-label": `${up} over ${across.toLowerCase()}: ${points.length} points` }, axes, ticks,
     band.length ? s("polygon", { points: band.join(" "), class: "band" }) : null, s("polyline", { points: points.map((point) => at(point.x, point.y)).join(" "), class: "curve" }), marks);
   return h("figure", {}, h("figcaption", {}, name(title), `${title ? ": " : ""}${up.toLowerCase()} over ${across.toLowerCase()}`), drawn);

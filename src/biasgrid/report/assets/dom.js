@@ -27,10 +27,18 @@ export function name(text) {
   return h("bdi", {}, text);
 }
 
-export function number(value, decimals = 3) {
+// With three significant digits; in boxes of a matrix with so many decimals.
+export function number(value, decimals) {
   if (value === null || value === undefined) return DASH;
-  const text = value.toFixed(decimals);
+  const text = decimals === undefined ? significant(value) : value.toFixed(decimals);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+// As `format_number` of biasgrid.tables.claims.numbers writes it.
+function significant(value) {
+  const size = Math.abs(value);
+  if (size < 1e-9) return "0";
+  return size >= 999.5 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value.toPrecision(3);
 }
 
 // Of p and q, which are never 0.
@@ -42,9 +50,9 @@ export function count(value) {
   return value === null || value === undefined ? DASH : value.toLocaleString("en");
 }
 
-export function interval(low, high, decimals = 3) {
+export function interval(low, high) {
   if (low === null || low === undefined || high === null || high === undefined) return "";
-  return `${number(low, decimals)} to ${number(high, decimals)}`;
+  return `${number(low)} to ${number(high)}`;
 }
 
 export function capital(text) {

@@ -4,9 +4,9 @@ import {address, capital, chance, command, count, h, link, name, number} from ".
 import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real, templatesOf} from "./data.js";
 import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
-import {intervals, table} from "./table.js";
+import {table} from "./table.js";
 import {tabled} from "./tabled.js";
-import {sureTold, valueTold} from "./told.js";
+import {boundsTold, littleTold, sureTold, valueTold} from "./told.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
@@ -45,7 +45,8 @@ function flags(cell) {
 // The numbers that stand for the cell.
 function headlines(cell, declared) {
   const told = (row) => h("li", {}, h("small", {}, capital(declared[row.measure].title), row.bias_type === null ? null : [": ", name(row.bias_type)]),
-    h("b", {}, valueTold(row), row.mark ? ` ${row.mark}` : null), h("small", { class: "whole" }, sureTold(row)));
+    h("b", { class: littleTold(row, declared[row.measure]) ? "soft" : null }, valueTold(row, declared[row.measure]), row.mark ? ` ${row.mark}` : null),
+    h("small", { class: "whole" }, sureTold(row, declared[row.measure])), h("small", {}, littleTold(row, declared[row.measure])));
   return h("ul", { class: "headlines", "aria-label": "Numbers of this cell" }, cell.values.map(told));
 }
 
@@ -57,7 +58,7 @@ async function checks(core, model, dataset) {
     { title: "Measure", value: (row) => row.title, head: true },
     { title: "Options", value: (row) => row.options || null },
     { title: "Bias type", value: (row) => row.bias_type },
-    ...numbers(),
+    ...numbers(declared),
     { title: "Mark", value: (row) => row.mark },
     { title: "Best and worst mark in the interval", value: (row) => (row.best_mark === null ? null : `${row.best_mark} to ${row.worst_mark}`) },
     { title: "Flag", value: (row) => row.flag },
@@ -65,11 +66,12 @@ async function checks(core, model, dataset) {
   return h("details", {}, h("summary", {}, "All numbers of this cell as a whole"), table("Numbers of the cell as a whole", columns, rows, { file: `${model}-${dataset}` }));
 }
 
-export function numbers() {
+export function numbers(declared) {
+  const of = (row) => declared[row.measure];
   return [
-    { title: "Value", numeric: true, value: (row) => real(row.value), cell: valueTold },
-    intervals("Interval", (row) => [real(row.low), real(row.high)]),
-    { title: "Floor", numeric: true, value: (row) => real(row.null_mean), cell: (row) => number(real(row.null_mean)) },
+    { title: "Value", numeric: true, value: (row) => real(row.value), cell: (row) => h("span", { class: littleTold(row, of(row)) ? "soft" : null, title: littleTold(row, of(row)) || null }, valueTold(row, of(row))) },
+    { title: "Interval", whole: true, value: (row) => boundsTold(row, of(row)) || null },
+    { title: "Noise alone gives", numeric: true, value: (row) => real(row.null_mean), cell: (row) => number(real(row.null_mean)) },
     { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => chance(real(row.p)) },
     { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
     { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
@@ -107,7 +109,7 @@ export async function keyed(core, model, dataset) {
     { title: "Measure", value: (row) => capital(declared[row.measure]?.title ?? row.measure), head: true },
     { title: "Options", value: (row) => row.options || null },
     ...present.flatMap((key) => (key === "template" ? templateColumns(templates, saved(key)) : { title: capital(key.replaceAll("_", " ")), value: saved(key), cell: shown(key) })),
-    ...numbers(),
+    ...numbers(declared),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const told = rows.length < all ? h("p", { class: "soft" }, `The page carries ${count(rows.length)} of ${count(all)} such numbers; all stand in the measures table.`) : null;
   return h("section", {}, h("h3", {}, "Numbers by what they are about"), table("Numbers by what they are about", columns, rows, { most: 200, file: `${model}-${dataset}-parts` }), told);

@@ -3,7 +3,7 @@
 import {address, capital, h, link, name, select} from "./dom.js";
 import {cellOf, headline, real} from "./data.js";
 import {csvButton, scroll} from "./table.js";
-import {sureTold, valueTold} from "./told.js";
+import {littleTold, sureTold, valueTold} from "./told.js";
 import {veiled} from "./veil.js";
 
 const OWN = "";
@@ -47,7 +47,7 @@ function wholeness(core) {
 
 function findings(core) {
   if (!core.findings.length) return null;
-  const items = core.findings.map((each) => h("li", {}, h("strong", {}, name(each.label)), each.parts.map(([text, hidden], place) => [place ? "; " : " ", hidden ? veiled(text) : text]), "."));
+  const items = core.findings.map((each) => h("li", {}, h("strong", {}, name(each.label)), ":", each.parts.map(([text, hidden], place) => [place ? "; " : " ", hidden ? veiled(text) : text]), "."));
   return h("section", { class: "findings" }, h("h3", {}, "What was found"), h("ul", {}, items));
 }
 
@@ -124,10 +124,13 @@ function box(core, model, dataset, ends) {
     return h("td", {}, h("a", { href: to, class: "box empty", "aria-label": `${label}: ${reason}` }, "–", h("small", {}, reason)));
   }
   const value = real(row.value);
-  const shade = ends.fair === null ? 0 : Math.min(8, Math.round(8 * Math.abs(value - ends.fair) / ends.far));
+  const measure = dataset.measures[row.measure];
+  const little = littleTold(row, measure);
+  const shade = ends.fair === null || little ? 0 : Math.min(8, Math.round(8 * Math.abs(value - ends.fair) / ends.far));
   return h("td", {}, h("a", { href: to, class: `box shade-${shade}` },
-    h("span", { class: "unseen" }, `${label}: `), h("b", {}, valueTold(row)), row.mark ? ` ${row.mark}` : null,
-    row.bias_type ? h("small", {}, name(row.bias_type)) : null, h("small", { class: "whole" }, sureTold(row)), whisker(row, ends),
+    h("span", { class: "unseen" }, `${label}: `), h("b", { class: little ? "soft" : null }, valueTold(row, measure)), row.mark ? ` ${row.mark}` : null,
+    row.bias_type ? h("small", {}, name(row.bias_type)) : null, h("small", { class: "whole" }, sureTold(row, measure)),
+    little ? h("small", {}, little) : null, whisker(row, ends),
     cell.flag ? h("small", { class: "flag", title: cell.flag }, "flagged") : null));
 }
 

@@ -2,6 +2,8 @@
 
 import {button, h, interval, replace, save} from "./dom.js";
 
+// What a heading stands for.
+const MEANINGS = { q: "expected share of false ones (Benjamini-Hochberg)" };
 const FORMULA = /^(?:[=@\t\r]|[+-](?:[^\d.]|$))/;
 
 export function csv(rows) {
@@ -22,7 +24,7 @@ export function table(caption, columns, rows, options = {}) {
   const state = { by: null, down: false };
   const body = h("tbody");
   const heads = columns.map((column, place) => {
-    const sort = button(column.title, () => order(place), { class: "sort" });
+    const sort = button(column.title, () => order(place), { class: "sort", title: MEANINGS[column.title] ?? null });
     return h("th", { scope: "col", class: column.numeric ? "number" : null }, sort);
   });
   const sorted = () => {

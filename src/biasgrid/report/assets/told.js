@@ -1,14 +1,33 @@
-// A number of the summary in words: its value, and how sure it is.
+// A number of the summary in words: its value, and how sure it is, both within the range of its measure.
 
 import {count, interval, number} from "./dom.js";
 import {real} from "./data.js";
 
+const TOO_LITTLE = "too little asked to say";
 const counted = (row) => row.measure === "significant_tests";
+const within = (measure) => [measure?.within?.[0] ?? -Infinity, measure?.within?.[1] ?? Infinity];
+const shown = (value, [least, most]) => (value === null ? null : Math.min(Math.max(value, least), most));
 
-export const valueTold = (row) => (row.value !== null && counted(row) ? count(real(row.value)) : number(real(row.value)));
+export function valueTold(row, measure) {
+  return row.value !== null && counted(row) ? count(real(row.value)) : number(shown(real(row.value), within(measure)));
+}
 
-export function sureTold(row) {
-  if (row.value === null) return "";
-  if (counted(row)) return `of ${count(row.n)}`;
-  return interval(real(row.low), real(row.high)) || (row.null_mean === null ? "" : `floor ${number(real(row.null_mean))}`);
+export function sureTold(row, measure) {
+  if (row.value === null && !row.left_out) return "";
+  if (counted(row)) return `of ${count(row.n)}${row.left_out ? `, ${count(row.left_out)} could not be tested` : ""}`;
+  return boundsTold(row, measure) || (row.null_mean === null ? "" : `noise alone gives ${number(real(row.null_mean))}`);
+}
+
+// The interval; of a size that is below 0 for noise, how large it is at most.
+export function boundsTold(row, measure) {
+  const range = within(measure);
+  const [low, high] = [row.low, row.high].map((end) => shown(real(end), range));
+  return low !== null && row.value !== null && real(row.value) < range[0] ? `at most ${number(high)}` : interval(low, high);
+}
+
+// Why a number says next to nothing: its interval is wider than half of the range. Empty where it is not.
+export function littleTold(row, measure) {
+  const range = within(measure);
+  const [low, high] = [row.low, row.high].map((end) => shown(real(end), range));
+  return low !== null && high !== null && high - low > (range[1] - range[0]) / 2 ? TOO_LITTLE : "";
 }

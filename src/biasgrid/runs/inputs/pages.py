@@ -10,7 +10,8 @@ from biasgrid.base.references import exists, stage
 from biasgrid.config import texts_of_templates
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
-from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of
+from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
+from biasgrid.tables.claims.facts import claims_of
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls, Mark, MarkSection
 
 
@@ -47,6 +48,10 @@ class PageInputs:
         """Returns for each dataset the options of the row of each measure that stands in the summary."""
         return {dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets}
 
+    def claims(self) -> dict[str, Any]:
+        """Returns which measures of each dataset are counted, and between what their numbers are."""
+        return claims_of({dataset: self.grid.measures_of(dataset) for dataset in self.grid.run.datasets})
+
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Returns how tables and plots name the selected models, and how these are scored on some datasets."""
         datasets = list(datasets)
@@ -80,6 +85,14 @@ class PageInputs:
     def figure_ranks(self, wildcards: Wildcards) -> list[Path]:
         """Returns the ranks of models, which figures of the grid show."""
         return self.inputs.of_datasets(self.layout.ranks) if wildcards.of == GRID else []
+
+    def figure_convergence(self, wildcards: Wildcards) -> list[Path]:
+        """Returns how datasets of different families agree, which figures of the grid show."""
+        return [self.layout.convergence] if wildcards.of == GRID else []
+
+    def group_numbers(self) -> dict[str, tuple[str, str]]:
+        """Returns of each dataset its family and the measure that says how a model treats a group."""
+        return {of: (self.grid.datasets[of].family, measure) for of, measure in group_numbers(self.grid).items()}
 
     def figure_parts(self, wildcards: Wildcards) -> list[str]:
         """Returns the associations by template, which are in no figure of all datasets."""

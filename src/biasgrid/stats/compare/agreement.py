@@ -10,9 +10,9 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.differences import Pair
-from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.variance import jackknife
 
 FEWEST_SUBJECTS = 5
 NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects they agree fully, or all are alike"

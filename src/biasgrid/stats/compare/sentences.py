@@ -6,13 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from biasgrid.stats.compare.results import Difference
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
-
-
-def three_digits(value: float | None) -> str:
-    """Words a number with three digits; a dash where there is none."""
-    # No -0.000.
-    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def measure_named(measure: str, options: str, bias_type: str | None) -> str:
@@ -46,11 +41,11 @@ def difference_sentences(found: Difference, measures: Collection[tuple[str, str]
 
 def difference_sentence(row: Mapping[str, Any], found: Difference) -> str:
     """Words a difference: which model has the larger value where the two are distinguishable after correction."""
-    values = f"{found.one} {three_digits(row['value'])}, {found.other} {three_digits(row['other_value'])}"
+    values = f"{found.one} {format_number(row['value'])}, {found.other} {format_number(row['other_value'])}"
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
-    ends = f"{three_digits(row['low'])} to {three_digits(row['high'])}"
-    interval = f"difference {three_digits(row['difference'])}, {100 * found.level:g} % interval {ends}"
+    ends = f"{format_number(row['low'])} to {format_number(row['high'])}"
+    interval = f"difference {format_number(row['difference'])}, {100 * found.level:g} % interval {ends}"
     if row["q"] is None or row["q"] > SIGNIFICANT:
         return f"not distinguishable ({values}; {interval})"
     place = "above" if row["difference"] > 0 else "below"

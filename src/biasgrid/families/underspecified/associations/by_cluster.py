@@ -8,21 +8,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray, divide
-from biasgrid.stats.null import Statistic, corrected_statistic
+from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, strength_of
 from biasgrid.stats.sums import TEMPLATES, Sums
+
+FEWEST_CLUSTERS_WITH_NOISE = 2
+"""Of a single cluster nobody knows how far another one would be."""
 
 
 @dataclass(frozen=True)
 class ByCluster:
-    """Associations by cluster.
+    """Associations by cluster, those that two clusters or more ask for: of others nothing is known of the noise.
 
     Attributes:
-        sums: shape (subjects, attributes, clusters), of C or of its sign.
-        counts: how many comparisons there are.
+        sums: shape (subjects, attributes, clusters), of C or of its sign; 0 of associations that are left out.
+        counts: how many comparisons there are, likewise.
+        left_out: how many associations a single cluster asks for.
     """
 
     sums: FloatArray
     counts: FloatArray
+    left_out: int = 0
+
+    @classmethod
+    def with_noise(cls, sums: FloatArray, counts: FloatArray) -> ByCluster:
+        """Leaves out the associations that a single cluster asks for; for arrays, see the attributes."""
+        clusters = (counts > 0).sum(axis=-1, keepdims=True)
+        known = clusters >= FEWEST_CLUSTERS_WITH_NOISE
+        return cls(np.where(known, sums, 0), np.where(known, counts, 0), int(((clusters > 0) & ~known).sum()))
+
+    @property
+    def known(self) -> int:
+        """How many associations there are, but for those that are left out."""
+        return int((self.counts > 0).any(axis=-1).sum())
+
+    @property
+    def is_representative(self) -> bool:
+        """Whether at least half of all associations are not left out; sizes of fewer stand for none of them."""
+        return self.known >= max(self.left_out, 1)
 
     @property
     def values(self) -> FloatArray:
@@ -42,7 +64,7 @@ class ByCluster:
     def without(self, cluster: int) -> ByCluster:
         """Returns what is left without a cluster."""
         kept = np.arange(self.clusters) != cluster
-        return ByCluster(self.sums[..., kept], self.counts[..., kept])
+        return ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept])
 
     @classmethod
     def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
@@ -61,8 +83,16 @@ class ByCluster:
         )
         found = np.zeros((len(subjects), len(attributes), *own.shape[1:]))
         found[rows, places] = own
-        return cls(found[..., 0], found[..., 1])
+        return cls.with_noise(found[..., 0], found[..., 1])
 
     def corrected(self, name: Statistic) -> float:
-        """Returns mu or eta without what noise adds."""
-        return corrected_statistic(self.means, self.values, name)
+        """Returns mu or eta without what noise adds, NaN where too few associations are known."""
+        return corrected_statistic(self.means, self.values, name) if self.is_representative else float("nan")
+
+    def null_mean(self, name: Statistic) -> float:
+        """Returns what noise alone makes of mu or eta, NaN where too few associations are known."""
+        return null_mean_of(self.values, name) if self.is_representative else float("nan")
+
+    def strength(self) -> float:
+        """Returns the size of associations without noise, NaN where too few of them are known."""
+        return strength_of(self.sums, self.counts) if self.is_representative else float("nan")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,13 @@ from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.estimate import over_first_factor
 from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.noise.components import components_of, indices_of
+from biasgrid.stats.noise.redundancy import known_correlation, likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
-from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
-from biasgrid.stats.variance import components_of, indices_of
 
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
 INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
@@ -148,24 +148,25 @@ def order_effects(observations: pl.DataFrame) -> FloatArray:
 def effects_of(
     sums: Sequence[Sums], gamma: ByCluster, estimates: pl.DataFrame, settings: StatisticsSettings
 ) -> pl.DataFrame:
-    """Returns rows of `DESIGN` that say how large associations must be to be found."""
+    """Returns rows of `DESIGN` that say how large associations must be to be found.
+
+    What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
+    """
     of_pairs = find_sums(sums, "gamma", ("subject", "attribute")).clustered(settings.clusters)
-    first = over_first_factor(replace(of_pairs, interval="t"))
-    variance, clusters = first.source.variance, first.units
-    own = (clusters * variance)[~np.isnan(variance)]
+    plain, first = over_first_factor(replace(of_pairs, interval="t")), over_first_factor(of_pairs)
+    own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
     if not len(own):
         return pl.DataFrame()
-    prior = over_first_factor(of_pairs).prior
     rows = estimates.filter(pl.col("measure") == "gamma", pl.col("generalises_to") == "clusters")
     q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
-    mean = float(own.mean())
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
+    se = np.sqrt(first.source.variance)
     found = {
-        "noise_sd": float(np.sqrt(mean)),
-        "prior_df": prior.df,
-        "mde": minimal_detectable_effect(mean, prior.df, gamma.clusters),
-        "mde_fdr": minimal_detectable_effect(mean, prior.df, gamma.clusters, alpha),
+        "noise_sd": float(np.sqrt(own.mean())),
+        "prior_df": first.prior.df,
+        "mde": detectable_effect(se, first.source.df, LEVEL),
+        "mde_fdr": detectable_effect(se, first.source.df, alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
@@ -178,7 +179,8 @@ def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray
         templates: shape (templates,), their numbers.
         cluster_of: shape (templates,), the cluster of each.
     """
-    alike = likeness(gamma)
+    noise = noise_of_clusters(gamma.sums, gamma.counts)
+    alike, loudness = likeness(noise, gamma.counts > 0), noise_ratio(noise)
     rows: list[dict[str, Any]] = []
     for cluster in range(gamma.clusters):
         names = {"cluster": cluster, "templates": ", ".join(map(str, templates[cluster_of == cluster]))}
@@ -189,24 +191,8 @@ def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray
             "mu_without": float(statistic(without.means, "mu")) if without else None,
             "correlation": of_others,
             "likeness": float(alike[cluster, like]) if like is not None else None,
+            "noise_ratio": float(loudness[cluster]),
         }
         rows += [{**names, "name": name, "value": value, "like": like} for name, value in found.items()]
     types = {"cluster": pl.UInt16, "templates": pl.String, "name": pl.String, "value": pl.Float64, "like": pl.UInt16}
     return pl.DataFrame(rows, schema=types)
-
-
-def likeness(gamma: ByCluster) -> FloatArray:
-    """Returns how the noise of clusters correlates, shape (clusters, clusters), NaN of a cluster with itself."""
-    noise = gamma.values - gamma.means[..., None]
-    found = np.full((gamma.clusters, gamma.clusters), np.nan)
-    for one, other in combinations(range(gamma.clusters), 2):
-        found[one, other] = found[other, one] = known_correlation(noise[..., one], noise[..., other])
-    return found
-
-
-def known_correlation(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
-    known = ~np.isnan(one) & ~np.isnan(other)
-    apart = [each[known] - each[known].mean() for each in (one, other)] if known.any() else [np.zeros(1)] * 2
-    norm = np.sqrt((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
-    return float((apart[0] * apart[1]).sum() / norm) if norm > 0 else float("nan")

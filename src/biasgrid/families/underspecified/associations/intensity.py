@@ -12,16 +12,17 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
 from biasgrid.groups.terms import with_permutation_tests
-from biasgrid.stats.estimate import jackknife
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.null import held_out_strength, null_mean_of, statistic, strength_of
+from biasgrid.stats.null import held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
+from biasgrid.stats.variance import jackknife
 from biasgrid.tables.measures import MEASURE_KEYS
 
 FEWEST_CLUSTERS = 3
 """Without one of them two are left, which noise is told by."""
+TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 ASSOCIATION = ("subject", "attribute")
 
 
@@ -55,7 +56,7 @@ def eta_corrected(eta: ByCluster) -> float:
 
 def strength(gamma: ByCluster) -> float:
     """Root mean square of associations without noise, signed like an adjusted R²."""
-    return strength_of(gamma.sums, gamma.counts)
+    return gamma.strength()
 
 
 def mu_held_out(gamma: ByCluster) -> float:
@@ -88,13 +89,19 @@ def derive(
     scale = gamma.values if firsts is None else utilities(gamma.values, firsts)
     test = permutation_test(scale, gamma.counts, firsts, settings.permutations, settings.seed)
     method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    of_mu = {"null_mean": null_mean_of(gamma.values, "mu"), "p": test.p, "method": method, "clusters": gamma.clusters}
-    of_eta = {"null_mean": null_mean_of(eta.values, "eta"), "clusters": eta.clusters}
+    of_mu = {"null_mean": gamma.null_mean("mu"), "p": test.p, "method": method, "clusters": gamma.clusters}
+    of_eta = {"null_mean": eta.null_mean("eta"), "clusters": eta.clusters}
     known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
     known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
+    if not gamma.is_representative:
+        # Without their noise floor they would be taken for bias.
+        withheld = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
+        for measure in ("mu", "eta"):
+            known = known.with_columns(of_cell(measure, name, value) for name, value in withheld.items())
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
     rows = [interval_row(name, value, without, settings) for name, value, without in corrected_numbers(gamma, eta)]
-    shared = {"options": "", "n": len(gamma.sums), "left_out": 0, "generalises_to": "clusters"}
+    counts = {"n": gamma.known, "left_out": gamma.left_out}
+    shared = {"options": "", **counts, "generalises_to": "clusters"}
     table = pl.DataFrame([{**shared, "clusters": gamma.clusters, "is_claim": True, **row} for row in (*rows, held_out)])
     derived = pl.concat([known, table], how="diagonal_relaxed")
     with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
@@ -109,28 +116,49 @@ def of_cell(measure: str, column: str, value: float | int | str | None) -> pl.Ex
 
 def corrected_numbers(gamma: ByCluster, eta: ByCluster) -> Iterator[tuple[str, float, FloatArray]]:
     """Yields what is corrected for noise, with what it is without each cluster, shape (1, clusters)."""
-    parts: list[tuple[str, ByCluster, Callable[[ByCluster], float]]] = [
-        ("mu_corrected", gamma, mu_corrected),
-        ("eta_corrected", eta, eta_corrected),
-        ("strength", gamma, strength),
-    ]
-    for name, part, find in parts:
-        without = np.full((1, part.clusters), np.nan)
-        if part.clusters >= FEWEST_CLUSTERS:
-            without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
-        yield name, find(part), np.where(np.isnan(without).any(), np.nan, without)
+    yield size_without_clusters("mu_corrected", gamma, mu_corrected)
+    yield size_without_clusters("eta_corrected", eta, eta_corrected)
+    yield size_without_clusters("strength", gamma, strength)
+
+
+def size_without_clusters(
+    name: str, part: ByCluster, find: Callable[[ByCluster], float]
+) -> tuple[str, float, FloatArray]:
+    """Returns a name, a size of associations, and what it is without each cluster, shape (1, clusters)."""
+    without = np.full((1, part.clusters), np.nan)
+    if part.clusters >= FEWEST_CLUSTERS:
+        without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
+    return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
 
 def interval_row(measure: str, value: float, without: FloatArray, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns a number of the associations with its interval: jackknife over clusters, of three at least."""
+    """Returns a size of the associations with its interval: jackknife over clusters, of three at least.
+
+    The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0 with all clusters
+    and without each, the upper end is that of its logarithm, value * exp(t se of ln), which lies farther up.
+
+    Args:
+        measure: its name.
+        value: the size.
+        without: shape (1, clusters), what it is without each cluster.
+        settings: the level.
+    """
     clusters = without.shape[1]
+    if np.isnan(value) and clusters > 1:
+        return {"measure": measure, "value": None, "reason": TOO_FEW_KNOWN}
     if np.isnan(without).any():
         few = f"fewer than {FEWEST_CLUSTERS} clusters"
         return {"measure": measure, "value": value, "reason": few if clusters < FEWEST_CLUSTERS else "not defined"}
     variance, _ = jackknife(without)
+    if not variance[0] > 0:
+        return {"measure": measure, "value": value, "reason": f"equal without each of {clusters} clusters"}
     df = np.array([clusters - 1.0])
     half = float(half_width([VarianceSource(variance, df)], settings.alpha)[0])
-    ends = {"low": value - half, "high": value + half, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
+    high = value + half
+    if value > 0 and (without > 0).all():
+        of_logs, _ = jackknife(np.log(without))
+        high = value * float(np.exp(half_width([VarianceSource(of_logs, df)], settings.alpha)[0]))
+    ends = {"low": value - half, "high": high, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
     return {"measure": measure, "value": value, **ends, "method": "jackknife t"}
 
 

@@ -9,8 +9,7 @@ import polars as pl
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.observe import scores_in_groups
-from biasgrid.groups.measures import records_of
-from biasgrid.groups.records import Records, SubjectOutputs
+from biasgrid.groups.records import Records, SubjectOutputs, records_of
 
 
 def records_of_subjects(observations: pl.DataFrame) -> Records:

@@ -9,7 +9,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.controls import single_tests
+from biasgrid.tables.claims.counts import single_tests
 
 CAPTION = (
     "The p of every single association, or difference of two groups, of datasets (blue) and of their negative "

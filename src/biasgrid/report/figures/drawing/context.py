@@ -12,15 +12,23 @@ from plotnine import ggplot, labs
 from biasgrid.base.references import load
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.recovery import StrengthsOfCells
-from biasgrid.tables.comparison import RANKS
+from biasgrid.tables.comparison import CONVERGENCE, RANKS
 from biasgrid.tables.evidence import EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, SYNTHETIC
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, MarkSection
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 
-CONTEXT_TABLES = {"intervals": INTERVALS, "design": DESIGN, "parts": EVIDENCE_PARTS, "ranks": RANKS}
+CONTEXT_TABLES = {
+    "intervals": INTERVALS,
+    "design": DESIGN,
+    "parts": EVIDENCE_PARTS,
+    "ranks": RANKS,
+    "convergence": CONVERGENCE,
+}
 """Of the tables that figures may be made of."""
+OF_GRID = ("ranks", "convergence")
+"""Those of them that are of all cells together."""
 LINE_CHARACTERS = 110
 """Characters in a line below a figure."""
 
@@ -41,8 +49,8 @@ class FigureContext:
         level: the coverage of intervals.
         controls: which of the cells are negative controls.
         tables: of the same cells the `intervals` of measures over other factors, `design`, where their variance is, and
-            `parts`, what associations are by template; of the whole grid `ranks` of models. Those that a run lacks have
-            no rows.
+            `parts`, what associations are by template; of the whole grid `ranks` of models and `convergence`, how
+            datasets of different families agree. Those that a run lacks have no rows.
     """
 
     titles: Mapping[str, str]

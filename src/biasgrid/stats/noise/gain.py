@@ -1,0 +1,205 @@
+"""Clusters that multiply all numbers alike: a template in which all associations are half as large, or twice.
+
+Such a gain is one unknown that all numbers of a cell share. It makes the largest ones vary most, which variances that
+borrow from each other do not see.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.special import fdtri
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.sums import Finish, leave_one_out
+from biasgrid.stats.variance import FEWEST_VARIANCES, jackknife
+
+ONE_IN_TWENTY = 0.95
+"""A gain counts where clusters multiply by more than noise alone does in 19 of 20 cells."""
+FEWEST_ROWS = 3
+"""Two subjects mirror each other: they are a single list."""
+ATTRIBUTES = ("attribute", "attribute_group")
+SUBJECTS = ("subject",)
+GROUPS = ("subject_group", "bias_type", "group", "other")
+
+
+class Crossing(NamedTuple):
+    """Which numbers of a kind share subjects or attributes; arrays of shape (numbers,).
+
+    Attributes:
+        row: the subject of each, None of a single list.
+        column: the attribute of each, 0 where there is none.
+        counted: all but those that mirror others.
+    """
+
+    row: IntArray | None
+    column: IntArray
+    counted: BoolArray
+
+
+class Gain(NamedTuple):
+    """How clusters multiply numbers; arrays of shape (numbers,), alike in each block of attributes.
+
+    Attributes:
+        factors: shape (numbers, clusters), by what each cluster multiplies; NaN outside of the block.
+        ratio: how much these vary, against what noise makes of it; NaN where it cannot be said.
+        residual: the variance of a cluster's value that the factors do not explain.
+        found: whether there is a gain.
+        source: the variance of the numbers that is due to it, 0 where there is none.
+    """
+
+    factors: FloatArray
+    ratio: FloatArray
+    residual: FloatArray
+    found: BoolArray
+    source: VarianceSource
+
+
+def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
+    """Tells from their keys which numbers share subjects or attributes.
+
+    Numbers of a subject and an attribute are crossed; those of groups, of two subjects or without attributes are a
+    single list. Two groups or two subjects that mirror each other count once.
+
+    Args:
+        keys: of the numbers, see `Sums.keys`.
+        by_cluster: shape (numbers, clusters), the numbers in each cluster.
+    """
+    rows, columns = ([key for key in names if key in keys.columns] for names in ((*SUBJECTS, *GROUPS), ATTRIBUTES))
+    column = numbered(keys, columns)
+    row = numbered(keys, rows)
+    counted = np.ones(len(keys), dtype=np.bool_)
+    if row.max(initial=-1) == 1 and is_mirrored(row, column, by_cluster):
+        counted = row == 0
+    is_crossed = bool(columns) and rows == list(SUBJECTS) and row.max(initial=-1) + 1 >= FEWEST_ROWS
+    return Crossing(row if is_crossed else None, column, counted)
+
+
+def numbered(keys: pl.DataFrame, names: list[str]) -> IntArray:
+    """Numbers what keys name by first appearance, shape (rows,)."""
+    if not names:
+        return np.zeros(len(keys), dtype=np.int64)
+    return (keys.select(pl.struct(names).rank("dense")).to_series().to_numpy() - 1).astype(np.int64)
+
+
+def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool:
+    """Says whether the numbers of two rows are those of the other with the other sign."""
+    one, other = (np.flatnonzero(row == each) for each in (0, 1))
+    if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(np.unique(column[one])) != len(one):
+        return False
+    first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
+    return bool(np.allclose(first, -second, equal_nan=True))
+
+
+def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
+    """Finds by what clusters multiply numbers, in each block of attributes that are asked in the same clusters.
+
+    With v the numbers and G those of a cluster, its factor is b = sum G v / sum v². The variance of b is compared with
+    what the residuals G - v b make of it, of a subject's associations together where these are crossed, by an F test.
+
+    Args:
+        sums: shape (numbers, clusters, 2 or 4), sum and count, of differences those of both sides.
+        finish: makes numbers of them, a mean or a difference of means.
+        crossing: which numbers share subjects or attributes.
+    """
+    present = (sums != 0).any(axis=-1)
+    values, by_cluster = finish(sums.sum(axis=1)), np.where(present, finish(sums), np.nan)
+    size = len(sums)
+    factors = np.full(by_cluster.shape, np.nan)
+    ratio, variance, free = np.full(size, np.nan), np.zeros(size), np.zeros(size)
+    blocks = blocks_of(present, crossing.column)
+    for block in range(blocks.max(initial=-1) + 1):
+        inside = np.flatnonzero(blocks == block)
+        clusters = present[inside].any(axis=0)
+        own = by_cluster[inside][:, clusters]
+        factors[np.ix_(inside, clusters)] = factors_of(own, values[inside], crossing.counted[inside])
+        free[inside] = clusters.sum() - 1
+    residuals = by_cluster - values[:, None] * factors
+    residual = residual_variance(sums, finish, values, factors)
+    found = np.zeros(size, dtype=np.bool_)
+    for block in range(blocks.max(initial=-1) + 1):
+        inside = np.flatnonzero((blocks == block) & crossing.counted & ~np.isnan(residual))
+        if len(inside) < FEWEST_VARIANCES:
+            continue
+        rows = None if crossing.row is None else crossing.row[inside]
+        noise, of_noise = noise_of_factors(residuals[inside], values[inside], residual[inside], rows)
+        of_block = factors[inside[0]]
+        spread = of_block[~np.isnan(of_block)].var(ddof=1)
+        if not noise > 0:
+            continue
+        whole = blocks == block
+        ratio[whole] = spread / noise
+        df = free[inside[0]]
+        if spread / noise > fdtri(df, df * of_noise, ONE_IN_TWENTY):
+            found[whole] = True
+            variance[whole] = values[whole] ** 2 * (spread - noise) / present[whole].sum(axis=1)
+    return Gain(factors, ratio, residual, found, VarianceSource(variance, free))
+
+
+def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
+    """Returns the block of each number: attributes that are asked in the same clusters are one.
+
+    Args:
+        present: shape (numbers, clusters), which clusters a number has anything of.
+        column: shape (numbers,), the attribute of each.
+
+    Returns:
+        Shape (numbers,), from 0 on; -1 where there are fewer than two clusters.
+    """
+    asked = np.zeros((column.max(initial=-1) + 1, present.shape[1]), dtype=np.bool_)
+    np.logical_or.at(asked, column, present)
+    patterns, of_column = np.unique(asked, axis=0, return_inverse=True)
+    several = patterns.sum(axis=1) > 1
+    numbers = np.where(several, np.cumsum(several) - 1, -1)
+    return np.asarray(numbers[of_column.reshape(-1)][column])
+
+
+def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
+    """Returns by what each cluster multiplies numbers, shape (clusters,): least squares through 0."""
+    known = ~np.isnan(by_cluster) & counted[:, None]
+    weights = np.where(known, values[:, None], 0)
+    return divide((np.nan_to_num(by_cluster) * weights).sum(axis=0), (weights**2).sum(axis=0))
+
+
+def residual_variance(sums: FloatArray, finish: Finish, values: FloatArray, factors: FloatArray) -> FloatArray:
+    """Returns the variance of a cluster's value without what its factor makes of it, shape (numbers,).
+
+    It is the jackknife of the sums less counts times value times factor, so that clusters of unequal size count as in
+    the number itself.
+    """
+    scaled = values[:, None] * np.nan_to_num(factors)
+    rest = sums.copy()
+    rest[..., 0] -= sums[..., 1] * scaled
+    without = leave_one_out(rest, rest.sum(axis=1), finish.function)
+    present = (sums != 0).any(axis=-1)
+    variance, units = jackknife(np.where(present, without, np.nan))
+    return np.where(np.isnan(factors).all(axis=1), np.nan, units * variance)
+
+
+def noise_of_factors(
+    residuals: FloatArray, values: FloatArray, residual: FloatArray, rows: IntArray | None
+) -> tuple[float, int]:
+    """Returns the variance that noise gives to the factors of a block, and how many numbers tell of it, less 1.
+
+    Args:
+        residuals: shape (numbers, clusters), NaN where there is nothing.
+        values: shape (numbers,).
+        residual: shape (numbers,), the variance of a cluster's residual.
+        rows: the subjects, whose associations share what a cluster does to the subject; None of a single list.
+    """
+    square = float((values**2).sum())
+    if square == 0:
+        return float("nan"), 0
+    noise = float(residual.mean()) / square
+    if rows is None:
+        return noise, len(values) - 1
+    free = int((~np.isnan(residuals).all(axis=0)).sum()) - 1
+    subjects, place = np.unique(rows, return_inverse=True)
+    weighted = np.zeros((len(subjects), residuals.shape[1]))
+    np.add.at(weighted, place.reshape(-1), np.nan_to_num(residuals) * values[:, None])
+    count = len(subjects)
+    of_subjects = count / (count - 1) * float((weighted**2).sum()) / (free * square**2) if count > 1 else 0.0
+    return max(noise, of_subjects), count - 1

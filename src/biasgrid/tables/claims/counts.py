@@ -1,0 +1,119 @@
+"""Which tests of a cell are counted, and how many of them are significant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from biasgrid.tables.claims.facts import DETECTABLE, CountedMeasures
+from biasgrid.tables.measures import SIGNIFICANT
+
+ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
+"""Keys of associations, those of groups of subjects first: they are relative to the other subjects of a list."""
+GROUPS = ("group", "other")
+"""Keys of differences of two groups."""
+CELL = ["model", "dataset"]
+MINIMAL_EFFECT = "mde_fdr"
+"""The row of a design with the size that is found in 80 % of cells, corrected for all tests of the cell."""
+UNTESTABLE = "untestable"
+"""How the reason begins why a number could not be tested."""
+
+
+def all_known(*keys: str) -> pl.Expr:
+    """Says of each row whether all of some keys are known."""
+    return pl.all_horizontal(pl.col(key).is_not_null() for key in keys)
+
+
+def is_association() -> pl.Expr:
+    """Says of each row whether it is of an association, whose numbers of an attribute sum to 0."""
+    return pl.any_horizontal(all_known(*keys) for keys in ASSOCIATIONS)
+
+
+def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of what is tested one by one: associations, and differences of two groups.
+
+    Where a cell has groups of subjects, these are what is claimed, and its single subjects are left out.
+
+    Args:
+        measures: schema `MEASURES`.
+    """
+    rows = measures.filter(
+        pl.col("template").is_null(),
+        # What is pooled over all cases says nothing of others.
+        pl.col("generalises_to").is_not_null(),
+        is_association() | all_known(*GROUPS),
+    )
+    of_groups = all_known(*ASSOCIATIONS[0]).any().over(*CELL, "measure", "options")
+    return rows.filter(~(of_groups & pl.col("subject").is_not_null() & pl.col("attribute").is_not_null()))
+
+
+def counted_tests(
+    measures: pl.DataFrame, counted: CountedMeasures | None = None, flags: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Returns the rows of `single_tests` whose measures are counted.
+
+    Args:
+        measures: schema `MEASURES`.
+        counted: see `CountedMeasures`; of a dataset without any, all tests are counted.
+        flags: rows with `model`, `dataset`, `measure` and `flag`, those of validity flags among them.
+    """
+    rows = single_tests(measures)
+    if not counted or rows.is_empty():
+        return rows
+    fired: set[tuple[str, str, str]] = set()
+    if flags is not None:
+        fired.update(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
+    chosen = [
+        (model, dataset, measure)
+        for model, dataset in rows.select(CELL).unique(maintain_order=True).iter_rows()
+        for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired)
+    ]
+    keys = pl.DataFrame(chosen, schema=dict.fromkeys((*CELL, "measure"), pl.String), orient="row")
+    has_choice = pl.col("dataset").is_in([dataset for dataset, declared in counted.items() if declared])
+    is_chosen = rows.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
+    return pl.concat([rows.filter(~has_choice), is_chosen])
+
+
+def chosen_measures(
+    declared: Mapping[str, str], model: str, dataset: str, fired: set[tuple[str, str, str]]
+) -> list[str]:
+    """Returns the measures that are counted in a cell: those of a flag that speaks against it, or those of none."""
+    flagged = [name for name, flag in declared.items() if flag and (model, dataset, flag) in fired]
+    return flagged or [name for name, flag in declared.items() if not flag]
+
+
+def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
+    """Counts what is found of what was tested one by one.
+
+    Associations are relative: those below 0 repeat those above 0 of other subjects, so only the latter count as found,
+    out of all that were tested.
+
+    Args:
+        rows: from `counted_tests`.
+
+    Returns:
+        `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`, `generalises_to`, `value`,
+        `clusters`, `n` (the number of tests) and `left_out` (how many could not be tested); the value is null where
+        nothing was tested.
+    """
+    tests = pl.col("q").count()
+    is_found = (pl.col("q") <= SIGNIFICANT) & ((pl.col("value") > 0) | ~is_association())
+    found = rows.group_by("model", "dataset", "bias_type", "generalises_to", maintain_order=True).agg(
+        value=pl.when(tests > 0).then(is_found.sum().cast(pl.Float64)),
+        clusters=pl.col("clusters").max(),
+        n=tests.cast(pl.Int64),
+        left_out=is_untestable().sum().cast(pl.Int64),
+    )
+    return found.with_columns(measure=pl.lit("significant_tests"), options=pl.lit(""))
+
+
+def is_untestable() -> pl.Expr:
+    """Says of each row whether it could not be tested though it has a value."""
+    return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
+
+
+def detectable_size(design: pl.DataFrame) -> dict[str, float]:
+    """Returns the fact `DETECTABLE` of a cell, from `mde_fdr` of its design (schema `DESIGN`); none where unknown."""
+    known = design.filter(pl.col("name") == MINIMAL_EFFECT, pl.col("cluster").is_null())["value"].drop_nulls()
+    return {DETECTABLE: max(known)} if len(known) else {}

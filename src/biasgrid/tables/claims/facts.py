@@ -1,0 +1,126 @@
+"""What is known of the cells of a grid beside their numbers, and what sentences and tables need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_number
+
+if TYPE_CHECKING:
+    # It imports `numbers` of this folder.
+    from biasgrid.tables.metric import Measure
+
+COVERAGE = "coverage_of_design"
+"""The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were asked."""
+DETECTABLE = "detectable"
+"""The fact of measures of how large a counted number must be to be found in 80 % of cells."""
+CELL_FACTS = (COVERAGE, DETECTABLE)
+CLAIMS = "claims"
+"""The fact of a summary of which measures are counted, and between what the numbers of measures are."""
+ROWS = "rows"
+
+CountedMeasures = Mapping[str, Mapping[str, str]]
+"""Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in place of others."""
+CellFacts = Mapping[str, Mapping[str, Any]]
+"""Facts by `DATASET/MODEL`, those of `CELL_FACTS` among them."""
+
+
+class GridFacts(NamedTuple):
+    """What is known of a grid beside its numbers.
+
+    Attributes:
+        counted: of each dataset the measures whose tests are counted.
+        ranges: of each dataset between what the numbers of its measures are; None where there is no end.
+        cells: the facts of its cells.
+    """
+
+    counted: CountedMeasures = MappingProxyType({})
+    ranges: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({})
+    cells: CellFacts = MappingProxyType({})
+
+    @classmethod
+    def of_summary(cls, provenance: Mapping[str, Any]) -> GridFacts:
+        """Returns what the provenance of a summary says; nothing where it is of a version before."""
+        return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
+
+    def range_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
+        """Returns between what the numbers of a row's `measure` in its `dataset` are."""
+        least, most = self.ranges.get(row["dataset"], {}).get(row["measure"], (None, None))
+        return ANY_RANGE[0] if least is None else least, ANY_RANGE[1] if most is None else most
+
+    def detectable(self, model: str, dataset: str) -> float | None:
+        """Returns which size of the counted numbers of a cell is found in 80 % of cells, None where that is unknown."""
+        size: float | None = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE)
+        return size
+
+    def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
+        """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
+        chosen = set(models or ()) or None
+        return list(
+            coverage_sentences(
+                {
+                    cell: facts
+                    for cell, facts in self.cells.items()
+                    if chosen is None or cell.partition("/")[2] in chosen
+                }
+            )
+        )
+
+
+NO_FACTS = GridFacts()
+
+
+def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
+    """Returns the fact `CLAIMS` of the measures of each dataset."""
+    counted = {
+        dataset: {name: each.counted for name, each in known.items() if each.counted is not None}
+        for dataset, known in measures.items()
+    }
+    # JSON has no infinite numbers.
+    ranges = {
+        dataset: {
+            name: [end if isfinite(end) else None for end in each.within]
+            for name, each in known.items()
+            if each.within != ANY_RANGE
+        }
+        for dataset, known in measures.items()
+    }
+    return {"counted": counted, "ranges": ranges}
+
+
+def coverage_sentences(cells: CellFacts) -> Iterator[str]:
+    """Yields a sentence for each dataset of which not all rows were asked.
+
+    Args:
+        cells: the facts of cells; those without `COVERAGE` say nothing.
+    """
+    models: dict[str, dict[str, list[str]]] = {}
+    for cell, facts in cells.items():
+        dataset, _, model = cell.partition("/")
+        if COVERAGE in facts:
+            models.setdefault(dataset, {}).setdefault(coverage_text(facts[COVERAGE]), []).append(model)
+    for dataset, by_text in models.items():
+        for text, named in by_text.items():
+            if text:
+                of_models = "" if len(by_text) == 1 else f" ({', '.join(named)})"
+                yield f"{dataset}{of_models}: {text}"
+
+
+def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
+    """Returns what share of a dataset was asked, such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`.
+
+    Args:
+        coverage: how many were asked of how many, by name: `rows` and what these are about.
+
+    Returns:
+        An empty text where all was asked.
+    """
+    asked, whole = coverage[ROWS]
+    if asked >= whole:
+        return ""
+    parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in coverage.items() if name != ROWS]
+    parts.append(f"{asked:,} of {whole:,} {ROWS}")
+    return f"{format_number(100 * asked / whole)} % asked ({', '.join(parts)})"

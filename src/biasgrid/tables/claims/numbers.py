@@ -1,0 +1,88 @@
+"""How numbers are written for readers: three significant digits, and intervals within the range of their measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isnan
+from typing import Any, NamedTuple
+
+NO_NUMBER = "-"
+ZERO = 1e-9
+"""Smaller numbers are 0 but for rounding."""
+SMALLEST_FIXED = 1e-6
+"""Smaller numbers are written with an exponent."""
+LARGEST_FRACTION = 999.5
+"""From here on, three digits have no fraction."""
+TOO_LITTLE = "too little asked to say"
+"""What is said of a number whose interval is wider than half of its range."""
+ANY_RANGE = (-inf, inf)
+SIZES = ("_corrected", "strength")
+"""How measures end that are sizes without noise: below 0 they say no more than 0."""
+
+
+def format_number(value: float | None) -> str:
+    """Returns a number with three significant digits, such as `0.0123`, `0.700`, `12.3` or `1,234`; a dash for none."""
+    if value is None or isnan(value):
+        return NO_NUMBER
+    if abs(value) < ZERO:
+        return "0"
+    if abs(value) >= LARGEST_FRACTION:
+        return f"{value:,.0f}"
+    scientific = f"{value:.2e}"
+    if abs(value) < SMALLEST_FIXED:
+        return scientific
+    # The exponent of the rounded number: 0.09996 is 0.100.
+    return f"{value:.{2 - int(scientific.partition('e')[2])}f}"
+
+
+def with_minus(text: str) -> str:
+    """Puts real minus signs before numbers."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def is_size(measure: str) -> bool:
+    """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is its least."""
+    return measure.endswith(SIZES)
+
+
+def shown_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
+    """Returns between what the numbers of a measure are shown: sizes from 0 on, others as they may be."""
+    return (0.0 if is_size(measure) else within[0]), within[1]
+
+
+class FormattedNumber(NamedTuple):
+    """A number in words.
+
+    Attributes:
+        value: the number.
+        interval: its interval, or `at most` with its upper end, empty where there is none.
+        says_little: whether its interval is wider than half of the measure's range.
+    """
+
+    value: str
+    interval: str
+    says_little: bool
+
+
+def format_estimate(
+    row: Mapping[str, Any], within: tuple[float, float] = ANY_RANGE, between: str = " to "
+) -> FormattedNumber:
+    """Writes a number with its interval, whose ends are cut to the range of the measure.
+
+    Args:
+        row: `measure`, `value`, `low` and `high`.
+        within: the least and the largest value of the measure; sizes (see `is_size`) begin at 0.
+        between: what stands between both ends.
+    """
+    least, most = shown_range(row["measure"], within)
+    value, low, high = (row[name] for name in ("value", "low", "high"))
+    if value is not None and is_size(row["measure"]):
+        value = max(value, least)
+    if low is None or high is None:
+        return FormattedNumber(format_number(value), "", says_little=False)
+    ends = tuple(min(max(end, least), most) for end in (low, high))
+    # A range without an end has no half.
+    says_little = ends[1] - ends[0] > (most - least) / 2
+    only_above = row["value"] is not None and row["value"] < least
+    interval = f"at most {format_number(ends[1])}" if only_above else between.join(map(format_number, ends))
+    return FormattedNumber(format_number(value), interval, says_little)

@@ -1,0 +1,67 @@
+"""Whether families of datasets agree on the same groups, and how much noise lets them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from biasgrid.stats.compare.convergence import convergence, rank_correlation
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES
+
+GROUPS = [f"group {number}" for number in range(10)]
+DATASETS = {"faith": ("underspecified", "gamma"), "mood": ("counterfactual", "difference")}
+
+
+def rows_of(model: str, effects: np.ndarray, seen: np.ndarray, noise: float) -> pl.DataFrame:
+    """Numbers of one group in one dataset, and differences of two in another, with their standard errors."""
+    single = [
+        {"dataset": "faith", "measure": "gamma", "subject": name.upper(), "value": value, "se": noise}
+        for name, value in zip(GROUPS, effects, strict=True)
+    ]
+    pairs = [
+        {"dataset": "mood", "measure": "difference", "bias_type": "religion", "group": GROUPS[one],
+         "other": GROUPS[other], "value": seen[one] - seen[other], "se": noise * np.sqrt(2)}
+        for one in range(len(GROUPS)) for other in range(one + 1, len(GROUPS))
+    ]  # fmt: skip
+    rows = pl.DataFrame([*single, *pairs]).with_columns(model=pl.lit(model), options=pl.lit(""))
+    return pl.concat([empty_table(MEASURES), rows], how="diagonal_relaxed")
+
+
+def world(noise: float, sign: float = 1.0, models: int = 6, seed: int = 4) -> pl.DataFrame:
+    """Models whose groups have the same true effects in both datasets, but for noise and a sign."""
+    random = np.random.default_rng(seed)
+    tables = []
+    for model in range(models):
+        truth = random.normal(size=len(GROUPS))
+        one, other = (random.normal(0, noise, len(GROUPS)) for _ in range(2))
+        tables.append(rows_of(f"model {model}", truth + one, sign * truth + other, noise))
+    return pl.concat(tables)
+
+
+def test_families_that_agree_reach_the_ceiling_that_noise_leaves() -> None:
+    for noise in (0.1, 1.0):
+        found = [
+            convergence(world(noise, models=12, seed=seed), DATASETS, 0.95).row(0, named=True) for seed in range(60)
+        ]
+        mean = {name: float(np.mean([each[name] for each in found])) for name in ("value", "ceiling")}
+        assert mean["value"] == pytest.approx(mean["ceiling"], abs=0.04)
+        assert mean["ceiling"] == pytest.approx(rank_correlation(1 / (1 + noise**2), len(GROUPS)), abs=0.05)
+
+
+def test_a_row_says_what_is_compared_and_over_what() -> None:
+    (row,) = convergence(world(0.3, sign=-1), DATASETS, 0.95).to_dicts()
+    assert (row["dataset"], row["measure"], row["other_dataset"], row["other_measure"]) == (
+        "faith", "gamma", "mood", "difference",
+    )  # fmt: skip
+    assert (row["models"], row["groups"]) == (6, 10)
+    assert row["low"] <= row["value"] <= row["high"] < 0
+    assert row["corrected"] == pytest.approx(row["value"] / row["ceiling"])
+
+
+def test_datasets_of_one_family_and_of_too_few_groups_are_not_compared() -> None:
+    alike = {name: ("underspecified", measure) for name, (_, measure) in DATASETS.items()}
+    assert convergence(world(0.3), alike, 0.95).is_empty()
+    few = world(0.3).filter(pl.col("subject").is_null() | pl.col("subject").is_in(["GROUP 0", "GROUP 1"]))
+    assert convergence(few, DATASETS, 0.95).is_empty()

@@ -1,0 +1,173 @@
+"""What is counted, over what sizes are, how much was asked, and what a model shows as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small_lists
+from small_measures import measures_of
+from small_packs import make_pack, pack_of
+from small_probes import HIRING, asking_of, files_of
+from worlds import ATTRIBUTES, SUBJECTS, centred, judged, world
+
+from biasgrid.base.references import load, stage
+from biasgrid.config.registry import BUILT_IN
+from biasgrid.families.sampling import Sample
+from biasgrid.families.underspecified.associations.by_cluster import ByCluster
+from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
+from biasgrid.stats.multiplicity import simes
+from biasgrid.tables.claims.counts import counted_tests, significant_tests
+from biasgrid.tables.claims.facts import COVERAGE, GridFacts, coverage_text
+from biasgrid.tables.claims.numbers import format_estimate, format_number
+
+
+def counts_of_world(random: np.random.Generator) -> tuple[float, int, int]:
+    """Three large effects among 550 associations.
+
+    Returns:
+        How many are counted, how many have a q of at most 0.05, and how many of these are false.
+    """
+    effects = np.zeros((SUBJECTS, ATTRIBUTES))
+    effects.ravel()[random.choice(effects.size, 3, replace=False)] = 20.0
+    relative = centred(effects)
+    found = judged(world(random, 7, relative))
+    names = [(f"s{row}", f"a{column}") for row in range(SUBJECTS) for column in range(ATTRIBUTES)]
+    rows = [
+        {"subject": subject, "attribute": attribute, "value": value, "q": q}
+        for (subject, attribute), value, q in zip(names, found.value, found.q, strict=True)
+    ]
+    table = measures_of(rows, model="m", dataset="d", generalises_to="clusters", clusters=7, method="t")
+    counted = float(significant_tests(counted_tests(table))["value"].item())
+    significant = found.q <= 0.05
+    return counted, int(significant.sum()), int((significant & (relative.ravel() == 0)).sum())
+
+
+def check_counts(runs: int, tolerance: float) -> None:
+    """Those of the other ten subjects are as true, but below 0: they say the same again."""
+    found = np.array([counts_of_world(np.random.default_rng(seed)) for seed in range(runs)])
+    counted, significant, _ = found.mean(axis=0)
+    assert 3 <= counted <= 4 + tolerance
+    assert significant > 30
+    assert (found[:, 2] / found[:, 1]).mean() <= 0.05 + tolerance
+
+
+def test_of_relative_associations_those_above_0_are_counted() -> None:
+    check_counts(20, 0.05)
+
+
+@pytest.mark.long
+def test_of_relative_associations_those_above_0_are_counted_in_200_worlds() -> None:
+    check_counts(200, 0.02)
+
+
+def test_a_model_has_one_p_by_simes() -> None:
+    assert simes([0.03, 0.04, 0.9]) == pytest.approx(0.06)
+    assert simes([0.2]) == 0.2
+    assert simes([0.01, float("nan"), 0.5]) == pytest.approx(0.02)
+    assert np.isnan(simes([]))
+    drawn = np.random.default_rng(0).uniform(size=(4000, 6))
+    # Exact for independent tests.
+    assert np.mean([simes(row) <= 0.05 for row in drawn.tolist()]) == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize("single", [0, 100, 300])
+def test_sizes_are_over_the_associations_with_two_clusters(single: int) -> None:
+    random = np.random.default_rng(3)
+    values = world(random, 4, random.normal(size=(SUBJECTS, ATTRIBUTES)))
+    counts = np.ones_like(values)
+    chosen = random.choice(SUBJECTS * ATTRIBUTES, single, replace=False)
+    counts.reshape(-1, 4)[chosen, 1:] = 0
+    part = ByCluster.with_noise(values * counts, counts)
+    assert (part.known, part.left_out) == (SUBJECTS * ATTRIBUTES - single, single)
+    found = np.array([mu_corrected(part), strength(part), part.null_mean("mu")])
+    if single > SUBJECTS * ATTRIBUTES / 2:
+        assert np.isnan(found).all()
+        return
+    without = counts.copy()
+    without.reshape(-1, 4)[chosen] = 0
+    alone = ByCluster(values * without, without)
+    expected = [mu_corrected(alone), strength(alone), alone.null_mean("mu")]
+    assert found == pytest.approx(expected)
+    assert strength(part) == pytest.approx(1, abs=0.15)
+
+
+def coverage_of(family: str, lists: Any) -> Mapping[str, list[int]]:
+    """What the expansion of some lists says of how much is asked, and the instances that there are."""
+    expansion = load(stage(BUILT_IN.families[family], "expand")).expand(lists)
+    rows = sum(len(part) for part in expansion.parts)
+    coverage: Mapping[str, list[int]] = expansion.facts[COVERAGE]
+    assert coverage["rows"][0] == rows
+    return coverage
+
+
+def test_what_was_asked_of_word_lists_is_known(tmp_path: Path) -> None:
+    lists, faults = small_lists.read(
+        tmp_path,
+        subjects="[subj] Ann\n[subj] Bea\n[subj] Cleo\n[subj] Dora\n",
+        attributes="[p_act] cooks\n[p_act] reads\n[p_act:neg] never cooks\n[p_act:neg] never reads\n",
+        templates=small_lists.LISTS["templates"] + "[subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",
+    )
+    assert not faults
+    whole = {"subjects": [4, 4], "attributes": [2, 2], "templates": [2, 2], "rows": [96, 96]}
+    assert coverage_of("underspecified", lists) == whole
+    assert coverage_text(whole) == ""
+    some = coverage_of("underspecified", replace(lists, limit={"subjects": 3, "attributes": 1}))
+    assert some == {"subjects": [3, 4], "attributes": [1, 2], "templates": [2, 2], "rows": [24, 96]}
+    assert coverage_text(some) == "25.0 % asked (3 of 4 subjects, 1 of 2 attributes, 2 of 2 templates, 24 of 96 rows)"
+    sampled = coverage_of("underspecified", replace(lists, sample=Sample(units=1)))
+    assert sampled == {"subjects": [2, 4], "attributes": [1, 2], "templates": [1, 2], "rows": [4, 96]}
+
+
+def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
+    pack = make_pack(tmp_path / "pack", pack_of({"text": "The <group> slept."}, {"text": "The <group> ate."}))
+    assert coverage_of("counterfactual", pack)["templates"] == [2, 2]
+    some = coverage_of("counterfactual", replace(pack, sample=Sample(units=1)))
+    assert some["templates"] == some["cases"] == [1, 2]
+    assert 2 * some["rows"][0] == some["rows"][1]
+    probe = asking_of(files_of(tmp_path, HIRING, sample=Sample(units=1)))
+    items = coverage_of("probe", probe)
+    assert items["items"] == [1, len(probe.probe.items)]
+
+
+def test_datasets_that_were_asked_in_part_are_named_with_their_models_where_these_differ() -> None:
+    some, whole = {"subjects": [3, 4], "rows": [24, 96]}, {"subjects": [4, 4], "rows": [96, 96]}
+    facts = GridFacts(cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: some}, "b/m": {COVERAGE: whole}})
+    assert facts.coverage_sentences() == ["a: 25.0 % asked (3 of 4 subjects, 24 of 96 rows)"]
+    facts = GridFacts(cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: whole}, "b/m": {}})
+    assert facts.coverage_sentences() == ["a (m): 25.0 % asked (3 of 4 subjects, 24 of 96 rows)"]
+    assert facts.coverage_sentences(["n"]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.7, "0.700"), (0.00169, "0.00169"), (-0.0123456, "-0.0123"), (0.9996, "1.00"), (12.34, "12.3"),
+        (999.4, "999"), (1234.6, "1,235"), (3e-17, "0"), (4.2e-8, "4.20e-08"), (None, "-"), (float("nan"), "-"),
+    ],
+)  # fmt: skip
+def test_numbers_have_three_significant_digits(value: float | None, text: str) -> None:
+    assert format_number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("row", "within", "written"),
+    [
+        (("gamma", 0.5, 0.4, 0.6), (-1, 1), ("0.500", "0.400 to 0.600", False)),
+        (("share", 0.9, 0.7, 1.1), (0, 1), ("0.900", "0.700 to 1.00", False)),
+        (("share", 0.9, 0.3, 1.1), (0, 1), ("0.900", "0.300 to 1.00", True)),
+        (("strength", -0.02, -0.05, 0.014), (-1, 1), ("0", "at most 0.0140", False)),
+        (("mu_corrected", 0.01, -0.05, 0.07), (-1, 1), ("0.0100", "0 to 0.0700", False)),
+        (("ratio", 0.5, 0.1, float("inf")), (0, float("inf")), ("0.500", "0.100 to inf", False)),
+        (("mu", 0.5, None, None), (-1, 1), ("0.500", "", False)),
+    ],
+)
+def test_intervals_are_cut_to_the_range_and_sizes_begin_at_0(
+    row: tuple[str, float, float | None, float | None], within: tuple[float, float], written: tuple[str, str, bool]
+) -> None:
+    named = dict(zip(("measure", "value", "low", "high"), row, strict=True))
+    assert format_estimate(named, within) == written
