@@ -137,7 +137,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         (
             "validity",
             {"template": 3},
-            "validity: unknown name 'template' (did you mean 'templates'?); expected one of accuracy, balance",
+            "validity: unknown name 'template' (did you mean 'templates'?); expected one of accuracy, at_chance, balance",
         ),
     ],
 )
