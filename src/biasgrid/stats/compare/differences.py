@@ -227,9 +227,9 @@ def comparison_rows(
     }
     known = pl.Series(~np.isnan(flat[place]))
     names = numbers.names[found.kind.rows[row]]
-    of_measure = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    declared = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
     # All other marks are those of intervals, which stand in the summary.
-    ranges = [mark for mark in of_measure if mark.original]
+    ranges = [mark for mark in declared if mark.original]
     letters = {
         name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))
