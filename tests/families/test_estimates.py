@@ -92,7 +92,8 @@ def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_
         rows = values.join(table, on=list(ROW), nulls_equal=True, suffix=" told")
         assert len(rows) > 0
         assert rows["value"].equals(rows["value told"], null_equal=True)
-    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters x terms"}
+    assert set(cell.found.intervals["generalises_to"]) == {"terms", "clusters"}
+    assert set(measures.filter(measure="difference")["generalises_to"]) == {"clusters x terms"}
     silent = cell.estimates.filter(pl.col("method").is_null())
     assert silent.select("low", "high", "p", "selected_low").null_count().row(0) == (len(silent),) * 4
     assert (measures["low"].is_null() == measures["reason"].is_not_null()).all()

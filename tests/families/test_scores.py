@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.families.validity import same_text, score_checks
+from biasgrid.families.validity import few_names, same_text, score_checks
 
 TEXTS = ["Ann is a nurse.", "Bea is a pilot.", "Cem is kind.", "Dan is grim."]
 
@@ -96,3 +96,11 @@ def test_the_commonest_answer_is_counted(said: list[str], share: float) -> None:
 def test_answers_without_text_have_no_commonest_one() -> None:
     assert list(same_text(predictions_of("text", asked(), response=[""] * 4, status=["empty"] * 4).lazy())) == []
     assert list(same_text(predictions_of("choice", asked(), probabilities=[[1.0]] * 4).select("instance").lazy())) == []
+
+
+def test_names_are_counted_where_several_stand_for_a_group() -> None:
+    faiths = {"bias_type": ["faith"] * 5, "group": list("aaabb"), "name": list("12312")}
+    countries = {"bias_type": ["country"] * 2, "group": ["c", "d"], "name": ["c", "d"]}
+    (check,) = few_names(pl.concat([pl.DataFrame(faiths), pl.DataFrame(countries)]))
+    assert (check.value, check.n, check.flag) == (2, 2, "b")
+    assert list(few_names(pl.DataFrame(countries))) == []

@@ -141,7 +141,7 @@ def test_every_number_has_an_interval_or_a_reason(cell: SmallCell) -> None:
     assert silent.filter(pl.col("reason").is_null() & pl.col("flag").is_null()).is_empty()
     # Of two clusters there is an interval and no test.
     both = measures.filter(pl.col("low").is_not_null() & pl.col("reason").is_not_null())
-    assert set(both["reason"]) <= {"untestable: 2 clusters"}
+    assert both["reason"].str.starts_with("untestable: ").all()
     assert both["q"].null_count() == len(both)
 
 

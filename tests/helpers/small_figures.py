@@ -26,7 +26,7 @@ def by_subject(gammas: dict[str, dict[str, float]]) -> pl.DataFrame:
     )
 
 
-def by_pair(gammas: dict[str, dict[tuple[str, str], float]], measure: str = "gamma") -> pl.DataFrame:
+def by_pair(gammas: dict[str, dict[tuple[str, str], float]], measure: str = "share_gamma") -> pl.DataFrame:
     rows = [
         {"model": model, "subject": subject, "attribute": attribute, "value": value}
         for model, values in gammas.items()

@@ -21,7 +21,7 @@ def table_of(schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **sh
 
 def measures_of(rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFrame:
     """A table of measures; keys that a row does not have are null."""
-    defaults = {"dataset": "faith", "measure": "gamma", "options": "", "n": 4, "left_out": 0}
+    defaults = {"dataset": "faith", "measure": "share_gamma", "options": "", "n": 4, "left_out": 0}
     return table_of(MEASURES, rows, **(defaults | shared))
 
 

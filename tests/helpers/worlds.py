@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.stats.estimate import OverFactor, over_first_factor
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
-from biasgrid.stats.sums import Along, IntervalMethod, Sums
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Along, IntervalMethod, Sums
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
@@ -90,3 +90,56 @@ def over_clusters(
 def centred(effects: Array) -> Array:
     """Effects as associations are: subjects are compared with each other."""
     return effects - effects.mean(axis=0, keepdims=True)
+
+
+def group_difference(one: Array, other: Array) -> Sums:
+    """The difference of two groups of terms for each attribute.
+
+    Args:
+        one: shape (attributes, terms, clusters), what is said of the terms of one group.
+        other: the same of the other, of any number of terms.
+    """
+    attributes, terms, clusters = one.shape[0], one.shape[1] + other.shape[1], one.shape[2]
+    over_terms = np.zeros((attributes, terms, 4))
+    over_terms[:, : one.shape[1], 0], over_terms[:, : one.shape[1], 1] = one.sum(axis=2), clusters
+    over_terms[:, one.shape[1] :, 2], over_terms[:, one.shape[1] :, 3] = other.sum(axis=2), clusters
+    of_clusters = np.stack(
+        [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
+    )
+    along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
+    return Sums(keys_of_groups(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
+
+
+def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
+    """Associations of groups of names with each attribute, as swap groups with the names of all other groups have them.
+
+    Args:
+        groups: of each group shape (attributes, names, clusters), the preference for its names.
+        told: of how many groups there are numbers; None for all. Those of two groups mirror each other.
+    """
+    names, group_of = np.concatenate(groups, axis=1), np.repeat(range(len(groups)), [each.shape[1] for each in groups])
+    units, parts, keys = numbered(names.shape[1]), [], []
+    for group in range(told or len(groups)):
+        own = group_of == group
+        left, right = names[:, own].mean(axis=1), names[:, ~own].mean(axis=1)
+        sides = np.zeros((2, names.shape[0], names.shape[1], 2))
+        sides[0, :, own, 0] = np.moveaxis((names[:, own] - right[:, None]).mean(axis=2) / 2, 1, 0)
+        sides[1, :, ~own, 0] = np.moveaxis((left[:, None] - names[:, ~own]).mean(axis=2) / 2, 1, 0)
+        sides[0, :, own, 1] = sides[1, :, ~own, 1] = 1
+        parts.append((np.stack([(left - right) / 2, np.ones_like(left)], axis=-1), *sides))
+        keys.append(keys_of_groups(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    named = zip(("templates", "subjects", "others"), (numbered(names.shape[2]), units, units), columns, strict=True)
+    along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
+    return Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True)
+
+
+def keys_of_groups(attributes: int) -> pl.DataFrame:
+    """The keys of a number for each attribute."""
+    names = [f"attribute {place}" for place in range(attributes)]
+    return pl.DataFrame({"measure": "gap", "options": "", "attribute": names, "n": 1, "left_out": 0})
+
+
+def numbered(count: int) -> list[str]:
+    """Names of units."""
+    return [str(place) for place in range(count)]

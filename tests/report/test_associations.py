@@ -57,7 +57,14 @@ def evidence() -> pl.DataFrame:
         | {"negated": negated, "score": own, "other_score": other, "text": f"Who {'never ' * negated}stole money?"}
         for (role, unit), ((swapped, negated), (own, other)) in product(units, SCORES.items())
     ]
-    shared = {"model": "large", "dataset": "faiths", "measure": "gamma", "options": "", "subject": "Ann", "rank": 0}
+    shared = {
+        "model": "large",
+        "dataset": "faiths",
+        "measure": "share_gamma",
+        "options": "",
+        "subject": "Ann",
+        "rank": 0,
+    }
     shared |= {"attribute": "stole money", "other": SUBJECTS[1], "template": 0, "value": -0.25, "unit_value": C}
     places = {"text_pair": f"Ann met {SUBJECTS[1]}.", "position": 0, "length": 3, "other_position": 8}
     return table_of(EVIDENCE, rows, **shared, **places, other_length=len(SUBJECTS[1]), reason="strongest", said="Ann")
@@ -75,7 +82,7 @@ def html() -> str:
         row | {"low": row["value"] - 0.1, "high": row["value"] + 0.1, "q": q}
         for row, q in zip(gammas[: len(GAMMA) - 1], (0.01, 0.2, 0.01, 0.01, 0.01), strict=True)
     ]
-    about = {"model": "large", "dataset": "faiths", "measure": "gamma", "options": "", "subject": "Ann"}
+    about = {"model": "large", "dataset": "faiths", "measure": "share_gamma", "options": "", "subject": "Ann"}
     parts = [{"other": SUBJECTS[1], "value": -0.3, "n": 6}, {"other": SUBJECTS[2], "value": -0.1, "n": 2}]
     parts += [{"template": 0, "value": -0.25, "n": 8}]
     apart = about | {"model": "small", "other_model": "large", "attribute": "stole money", "tests": 5}

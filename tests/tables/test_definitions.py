@@ -38,7 +38,10 @@ FOLDERS = [file.parent.relative_to(PACKAGE).as_posix() for file in FILES]
 OTHERS = [folder for folder in FOLDERS if folder != SHARED]
 KINDS_OF_METRICS = ("metrics", "pairs")
 """Sections of what probes make their own metrics of, whose names are no measures."""
-OF_EACH_FAMILY = {"coverage", "cut_short", "refused", "cut_by_scorer", "same_text"}
+OF_EACH_FAMILY = {
+    *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "one_answer"),
+    *("refused_difference", "undetected_difference"),
+}
 """What families count in ways of their own: what is answered, how texts end, and which texts are compared."""
 
 
@@ -144,7 +147,7 @@ def test_an_entry_takes_what_it_leaves_out_from_the_shared_one_and_that_from_def
         ({"design": "item"}, "measures.gap.design: 'item'; expected a list"),
         ({"limit": 3}, "measures.gap.limit: 3; expected a mapping"),
         ({"limit": {"value": 3, "problem": "x"}}, "measures.gap.limit.remedy: missing; expected a text"),
-        ({"limit": {**LIMIT, "under": True}}, "measures.gap.limit.under: unknown key; expected one of below"),
+        ({"limit": {**LIMIT, "under": True}}, "measures.gap.limit.under: unknown key; expected one of above_zero"),
         ({"marks": [{"letter": "A"}]}, "measures.gap.marks[0].low: missing; expected a number"),
     ],
 )

@@ -14,6 +14,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.references import load, stage
+from biasgrid.families.measures import with_outcomes
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
@@ -88,7 +89,7 @@ def numbers_of_parts(
     estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
     derive = getattr(load(stage(family, "measures")), "derive", None)
     found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
-    return found
+    return found._replace(estimates=with_outcomes(found.estimates, parts, settings))
 
 
 def cluster_count(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:

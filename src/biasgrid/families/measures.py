@@ -1,9 +1,24 @@
-"""Measures that several families have: how answers ended. Their words are in `measures.yaml` beside this file."""
+"""Measures that several families have: how answers ended. Their words are in `measures.yaml` beside this file.
+
+What was refused, not understood or cut short is an outcome of its own: how often it happens to groups is compared with
+interval and test, and where groups differ, a flag of the cell says so. A family yields the differences as `Sums` of the
+interval "difference of shares" (sum and count of the one group, sum and count of the other), named by the functions
+here; the rest is done for all families alike by `with_outcomes`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import polars as pl
+
+from biasgrid.stats.estimate import estimate
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Sums, mean
+from biasgrid.tables.controls import of_wholes
+from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
 
 Numbers = TypeVar("Numbers")
 ShareOfOutcome = Callable[[str], Numbers]
@@ -33,3 +48,114 @@ def empty(share_of: ShareOfOutcome[Numbers]) -> Numbers:
 def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers of which a scorer or encoder read only the beginning / answers."""
     return share_of("truncated")
+
+
+def refused_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group in which the model declines / answers to it - the same of another group."""
+    return difference_of("refused")
+
+
+def undetected_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group in which nothing was found / answers to it - the same of another group."""
+    return difference_of("undetected")
+
+
+def cut_short_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers to one group that reached the maximum length / answers to it - the same of another group."""
+    return difference_of("length")
+
+
+OUTCOME_DIFFERENCES = (refused_difference, undetected_difference, cut_short_difference)
+TOLD = {
+    refused_difference.__name__: "refuses {} more",
+    undetected_difference.__name__: "leaves {} without an answer more often",
+    cut_short_difference.__name__: "is cut short for {} more often",
+}
+"""How a significant difference is told, by its measure."""
+REFUSALS_DIFFER = "refusals_differ"
+
+
+class OutcomeDifference(NamedTuple):
+    """The difference of outcomes between groups that is the largest of its kind.
+
+    Attributes:
+        row: its estimate, with an interval that holds for all of its kind at once (Bonferroni), and p accordingly.
+        measure: what it is a difference of.
+        sides: both groups.
+        rates: how often the outcome happens to them.
+    """
+
+    row: pl.DataFrame
+    measure: str
+    sides: tuple[str, str]
+    rates: tuple[float, float]
+
+    @property
+    def told(self) -> str:
+        """The difference in words, such as `refuses women more: 0.75 against 0.00`."""
+        first = 0 if self.rates[0] >= self.rates[1] else 1
+        more, less = self.rates[first], self.rates[1 - first]
+        return f"{TOLD[self.measure].format(self.sides[first])}: {more:.2f} against {less:.2f}"
+
+
+def with_outcomes(estimates: pl.DataFrame, parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
+    """Adds what is said of a whole cell where groups differ in what is refused, not understood or cut short.
+
+    Args:
+        estimates: those of the cell.
+        parts: its sums, those of `OUTCOME_DIFFERENCES` among them.
+        settings: clusters, level and ranges.
+
+    Returns:
+        The estimates; rows of the same measures without groups, of the pair that differs most; and one of
+        `refusals_differ`, the size of the largest significant difference, 0 where there is none.
+    """
+    largest = [found for part in parts if (found := largest_difference(part, settings)) is not None]
+    if not largest:
+        return estimates
+    wholes = {*of_wholes(estimates)["bias_type"]}
+    rows = [found.row for found in largest]
+    named = [row if row["bias_type"][0] in wholes else row.with_columns(bias_type=None) for row in rows]
+    return pl.concat([estimates, *named, refusals_differ(largest)], how="diagonal_relaxed")
+
+
+def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDifference | None:
+    """Returns the largest difference of outcomes of a kind, None where it is none of these or has no value."""
+    measure = str(part.keys["measure"][0]) if len(part.keys) else ""
+    values = part.values
+    known = int(np.isfinite(values).sum())
+    if measure not in TOLD or not known:
+        return None
+    number = int(np.nanargmax(np.abs(values)))
+    # All of a kind are estimated, since their variances may borrow from each other.
+    rows = estimate([part], settings._replace(level=1 - settings.alpha / known))
+    nothing = {key: pl.lit(None, pl.String) for key in MEASURE_KEYS if key != "template"}
+    missing = [each.alias(key) for key, each in nothing.items() if key not in rows.columns]
+    row = rows.filter("is_claim").with_columns(missing)[number]
+    keys = row.row(0, named=True)
+    one = keys["group"] or keys["subject_group"] or keys["subject"]
+    rates = [float(each) for each in mean(part.totals[number].reshape(2, 2))]
+    whole = row.with_columns(
+        *(each.alias(key) for key, each in nothing.items() if key != "bias_type"),
+        p=(pl.col("p") * known).clip(upper_bound=1),
+        q=None, holm=None, selected_low=None, selected_high=None,
+    )  # fmt: skip
+    sides = str(one), str(keys["other"] or f"others than {one}")
+    return OutcomeDifference(whole, measure, sides, (rates[0], rates[1]))
+
+
+def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
+    """Size of the largest significant difference between groups of what is refused, not found or cut short; else 0.
+
+    Args:
+        largest: of each kind the largest.
+
+    Returns:
+        A row of measures, whose `flag` says which it is.
+    """
+    found = [each for each in largest if (each.row["p"].fill_null(1) <= SIGNIFICANT).all()]
+    strongest = max(found, key=lambda each: abs(each.rates[0] - each.rates[1]), default=None)
+    size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
+    told = None if strongest is None else strongest.told
+    row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
+    return pl.DataFrame([row], schema_overrides={"flag": pl.String}).with_columns(is_claim=pl.lit(value=True))

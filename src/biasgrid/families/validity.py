@@ -171,17 +171,56 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
-def improbable(scores: FloatArray) -> Check:
+def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
+    """Answers that are the commonest one / answers; nothing where there are none.
+
+    Args:
+        answers: `name`, what was answered, and `value`, how much of an answer that is: 1, or its probability.
+    """
+    yield from commonest_share("one_answer", answers)
+
+
+def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
+    """Yields how large the share of the commonest of some names is.
+
+    Args:
+        flag: of what.
+        rows: `name` and `value`, how much each counts.
+    """
+    weights = rows.group_by("name").agg(pl.col("value").sum()).sort(-pl.col("value"), "name")
+    if len(weights):
+        whole = float(weights["value"].sum())
+        yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
+
+
+def improbable(scores: FloatArray, beside: str = "") -> Check:
     """Returns the share of instances whose candidates have next to no probability.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
+        beside: what has more probability in the same place, as the text of the problem goes on.
     """
     low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
-    return Check("improbable", low / len(scores), len(scores))
+    return Check("improbable", low / len(scores), len(scores), flag=beside)
 
 
 def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
     """Yields some rows after others."""
     for start in range(0, len(scores), ROWS_CHECKED_AT_ONCE):
         yield scores[start : start + ROWS_CHECKED_AT_ONCE]
+
+
+def few_names(names: pl.DataFrame) -> Iterator[Check]:
+    """Yields how many names or terms the smallest group has, where names stand for groups.
+
+    Where each group is a single name, such as a country, it is no sample of anything.
+
+    Args:
+        names: `bias_type`, `group` and `name`; groups of one bias type are compared.
+    """
+    sizes = names.drop_nulls().unique().group_by("bias_type", "group").agg(count=pl.len().cast(pl.Int64))
+    several = pl.col("count").max() > 1, pl.len() > 1
+    found = sizes.filter(pl.all_horizontal(each.over("bias_type") for each in several)).sort("count", "group")
+    if len(found):
+        least = found.row(0, named=True)
+        yield Check("few_names", least["count"], len(found), flag=str(least["group"]))

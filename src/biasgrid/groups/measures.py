@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +29,18 @@ from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
-from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
-from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, TEMPLATES, Along, Finish, Sums, sum_units, values_table
+from biasgrid.groups.terms import difference, right_class_difference, scores_of_terms, sums_of_terms
+from biasgrid.stats.shares import are_shares
+from biasgrid.stats.sums import (
+    MEAN,
+    TEMPLATES,
+    Along,
+    Finish,
+    IntervalMethod,
+    Sums,
+    sum_units,
+    values_table,
+)
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -127,10 +136,11 @@ def measure_groups(
     if swapped is not None:
         yield position(scored[main[:2]], swapped)
     yield from failure_rate(records, sorted({*CURVE, threshold}), threshold)
-    of_right = options_text(score=main.score, mode=EACH_CASE)
-    for scores in scores_of_terms(records, scored[main[:2]].values):
+    main_values = scored[main[:2]].values
+    of_right, of_shares = options_text(score=main.score, mode=EACH_CASE), are_shares(main_values)
+    for scores in scores_of_terms(records, main_values):
         signed = difference if fixed is None else right_class_difference
-        yield signed(scores).named(signed.__name__, of_right)
+        yield signed(scores, of_shares).named(signed.__name__, of_right)
         yield from sums_of_terms(scores, main.score)
     if fixed is not None:
         options = options_text(score=main.score, argument=fixed.name, mode=EACH_CASE)
@@ -178,7 +188,9 @@ def score(scored: ScoredRecords) -> Sums:
         }
     )
     shared = shared_columns("score", scored, ALL_CASES)
-    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, "t", compared=False).named(**shared)
+    is_share = finish is MEAN and are_shares(scored.known)
+    interval: IntervalMethod = "effective Wilson" if is_share else "t"
+    return Sums(keys, {TEMPLATES: Along(templates, sums)}, finish, interval, compared=False).named(**shared)
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -366,36 +378,6 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
         whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
         for table in (values_table([score(scored)]), values_table([whole])):
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
-
-
-def difference(scores: TermScores) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and over terms, of all pairs of groups.
-
-    Args:
-        scores: the scores of the terms of a bias type.
-    """
-    template, templates = number_templates(scores.template)
-    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
-    over_templates = np.zeros((len(pairs), len(templates), 2))
-    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
-    for number, (one, other) in enumerate(pairs):
-        apart = of_groups[:, one] - of_groups[:, other]
-        over_templates[number] = sum_units(apart, template, len(templates)).sums[0]
-        both = ~np.isnan(apart)
-        for side, group in enumerate((one, other)):
-            own = scores.group_of == group
-            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
-            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
-    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
-    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n})
-    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    return Sums(keys.with_columns(left_out=pl.lit(0, pl.Int64)), along, interval="t", test="q")
-
-
-def right_class_difference(scores: TermScores) -> Sums:
-    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
-    return difference(scores)
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:

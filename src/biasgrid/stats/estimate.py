@@ -6,7 +6,8 @@ the number without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from biasgrid.stats.intervals import (
     wilson_interval,
 )
 from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.trend import trend_of
 from biasgrid.stats.settings import StatisticsSettings
@@ -45,12 +47,17 @@ SHARES = "difference of shares"
 """The intervals of differences of shares; see `shares.difference_of_shares`."""
 ADDED = "t with two added units"
 """The method of these."""
-TOO_FEW = "fewer than two clusters, or fewer than two names"
-"""Why a claim about all factors has no interval."""
 FEWEST_TESTED = 3
 """Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had significant results."""
 FEWEST_OF_SIGN_TEST = 6
 """Of fewer units that are all the same, signs alone have no p of at most 0.05."""
+ATTRIBUTES = "attributes"
+ONE_OF_FACTOR = {
+    "names": "one name: nothing can be said of the group",
+    "terms": "one term: nothing can be said of the group",
+    ATTRIBUTES: "one attribute",
+}
+"""Why a claim about all factors has no interval, where there is one alone."""
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
 
 
@@ -133,28 +140,9 @@ def over_moderated(
 def over_names(sums: Sums, factor: str) -> VarianceSource:
     """Returns how much numbers vary with the units of another factor than the first."""
     along = sums.along[factor]
-    if factor == PAIR_OF_LISTS:
-        return welch_source(along.sums)
     without = leave_one_out(along.sums, sums.totals, sums.finish.function)
     variance, _ = jackknife(without)
     return VarianceSource(variance, along.present.sum(axis=1) - 1.0)
-
-
-def welch_source(sums: FloatArray) -> VarianceSource:
-    """Returns how much differences of two lists vary with their terms (Welch, 1947, and Satterthwaite, 1946).
-
-    Args:
-        sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
-    """
-    parts, free = np.full((2, 2, len(sums)), np.nan)
-    for side in (0, 1):
-        means = divide(sums[..., 2 * side], sums[..., 2 * side + 1])
-        count = (~np.isnan(means)).sum(axis=1)
-        for number in np.flatnonzero(count > 1):
-            known = means[number][~np.isnan(means[number])]
-            parts[side, number], free[side, number] = known.var(ddof=1) / len(known), len(known) - 1
-    variance = parts.sum(axis=0)
-    return VarianceSource(np.asarray(variance), divide(variance**2, (parts**2 / free).sum(axis=0)))
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
@@ -174,8 +162,32 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         columns of `MEASURES`, and `is_claim`: whether it is the
         row of the number's claim.
     """
-    tables = [rows for part in parts if not part.is_input for rows in rows_of_kind(part, settings)]
+    tables = [
+        rows
+        for part in parts
+        if not part.is_input
+        for rows in (rows_of_shares if part.interval == SHARES else rows_of_kind)(part, settings)
+    ]
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
+    """Yields the estimates of differences of shares, which say why no test by signs can tell one from 0.
+
+    Args:
+        part: differences of shares.
+        settings: clusters and level.
+    """
+    along = part.clustered(settings.clusters).along[part.factor]
+    units, paired = along.present.sum(axis=1), difference_of_shares(along.sums).paired
+    # With k units that all agree the least p is 2^(1 - k).
+    few = paired & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
+    unit = UNIT_NAMES.get(part.factor, part.factor)
+    texts = [f"untestable: {count} {unit}s" if is_few else None for count, is_few in zip(units, few, strict=True)]
+    named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
+    for rows in rows_of_kind(named, settings):
+        reason = pl.coalesce("reason", "untestable") if "reason" in rows.columns else pl.lit(None, pl.String)
+        yield rows.with_columns(reason=reason).drop("untestable")
 
 
 def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
@@ -184,28 +196,28 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     is_share = settings.units.get(measure) == "share"
     first, values = over_first_factor(sums, may_grow=not is_share), sums.values
-    names = [factor for factor in list(sums.along)[1:] if factor != "attributes"]
-    further = {factor: over_names(sums, factor) for factor in list(sums.along)[1:]}
-    lists = [further[factor] for factor in names]
+    names = [factor for factor in list(sums.along)[1:] if factor != ATTRIBUTES]
+    claims_all = sums.claims_all and bool(names)
+    of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
+    lists = sources_of_groups(sums) if of_groups else [over_names(sums, factor) for factor in names]
     whole = sums.keys.drop("low", "high", strict=False).with_columns(
         value=pl.Series(values), clusters=pl.Series(first.units)
     )
     label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
-    claims_all = sums.claims_all and bool(names)
     yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
-            with_intervals(whole, sums, lists, list_method(lists, names), settings, first)
+            with_intervals(whole, sums, lists, list_method(lists, of_groups), settings, first)
             .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
             .drop_nulls("low")
         )
-        combined = with_intervals(whole, sums, [*first.sources, *further.values()], "combined", settings, first)
-        kept = combined if claims_all else combined.drop_nulls("low")
-        yield kept.with_columns(
-            generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=reasons_of_all(sums, first)
-        )
+        further = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
+        combined = with_intervals(whole, sums, [*first.sources, *lists, *further], "combined", settings, first)
+        text = reasons_over_all(reasons(sums, first)["reason"], {ATTRIBUTES: further, of_names: lists})
+        rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
+        yield rows if claims_all else rows.drop_nulls("low")
 
 
 def join_factors(factors: Iterable[str]) -> str:
@@ -213,11 +225,11 @@ def join_factors(factors: Iterable[str]) -> str:
     return " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in factors))
 
 
-def list_method(sources: Sequence[VarianceSource], names: Sequence[str]) -> str:
+def list_method(sources: Sequence[VarianceSource], of_groups: bool) -> str:
     """Names how intervals over names are made."""
     if len(sources) > 1:
         return "combined"
-    return "Welch t" if PAIR_OF_LISTS in names else "jackknife t"
+    return "Welch t" if of_groups else "jackknife t"
 
 
 def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings: StatisticsSettings) -> pl.DataFrame:
@@ -371,12 +383,6 @@ def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
     return {"reason": pl.when(pl.col("low").is_null()).then(text).otherwise(too_few_to_test(sums))}
 
 
-def reasons_of_all(sums: Sums, first: OverFactor) -> pl.Expr:
-    """Returns the same of numbers over all factors."""
-    text = pl.when(is_constant(first)).then(equal_in_all(sums)).otherwise(pl.lit(TOO_FEW))
-    return pl.when(pl.col("low").is_null()).then(text).otherwise(too_few_to_test(sums))
-
-
 def is_constant(first: OverFactor) -> pl.Expr:
     """Says which numbers are the same in all units of their first factor."""
     return pl.lit(value=False) if first.constant is None else pl.lit(pl.Series(first.constant))
@@ -395,3 +401,19 @@ def too_few_to_test(sums: Sums) -> pl.Expr:
     unit = UNIT_NAMES.get(sums.factor, sums.factor)
     is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
     return pl.when(is_few).then(pl.format("untestable: {} {}s", "clusters", pl.lit(unit)))
+
+
+def reasons_over_all(over_first: pl.Expr, further: Mapping[str, Sequence[VarianceSource]]) -> pl.Expr:
+    """Returns why numbers have no interval over all factors, null where they have one.
+
+    Args:
+        over_first: why they have none over the first, see `reasons`.
+        further: by what a factor is called how numbers vary with it, NaN where there is one of its units alone.
+    """
+    reason = over_first
+    for factor, sources in further.items():
+        one = pl.lit(ONE_OF_FACTOR.get(factor, f"one of the {factor}"))
+        is_unknown = np.any([np.isnan(each.variance) for each in sources], axis=0)
+        has_value = pl.col("low").is_null() & pl.col("value").is_not_null() & pl.col("value").is_not_nan()
+        reason = pl.when(has_value & pl.lit(pl.Series(is_unknown))).then(one).otherwise(reason) if sources else reason
+    return reason

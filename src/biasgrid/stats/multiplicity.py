@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def simes(p: Sequence[float]) -> float:
 
 
 def selected_ends(
-    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[float, float], alpha: float
+    values: FloatArray, q: FloatArray, sources: list[VarianceSource], within: tuple[Any, Any], alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Returns intervals of numbers that were selected for their small q (Benjamini and Yekutieli, 2005).
 

@@ -20,6 +20,11 @@ SAME = 1e-12
 ADDED_CLUSTERS = 2
 
 
+def are_shares(values: FloatArray) -> bool:
+    """Says whether values are all 0 or 1, so that their means are shares; those that are not there are NaN."""
+    return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
+
+
 class ShareDifferences(NamedTuple):
     """What is known of differences of two shares; arrays of shape (numbers,).
 

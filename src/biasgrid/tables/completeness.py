@@ -150,8 +150,10 @@ def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, s
 def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
     """Returns the text of a validity flag, None where it is within its limit."""
     end = row["low" if limit.below else "high"]
-    value = row["value"] if end is None else end
+    value = row["value"] if end is None or limit.by_value else end
     is_beyond = value < limit.value if limit.below else value > limit.value
+    if limit.above_zero:
+        is_beyond = is_beyond and row["low"] is not None and row["low"] > 0
     return limit.problem.format(**row, limit=limit.value) if is_beyond else None
 
 

@@ -18,7 +18,9 @@ import yaml
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.tables.claims.numbers import ANY_RANGE
 
-Unit = Literal["probability", "share", "difference", "distance", "ratio", "slope", "correlation", "similarity", "count"]
+Unit = Literal[
+    "probability", "share", "difference", "distance", "ratio", "slope", "log odds", "correlation", "similarity", "count"
+]
 RANGES: Mapping[Unit, tuple[float, float]] = {
     "probability": (0, 1),
     "share": (0, 1),
@@ -35,6 +37,10 @@ NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 LETTERS = "ABCD"
 """From healthy to catastrophic."""
+WITHHOLD_MARKS = (
+    "one_answer", "first_option", "same_text", "undetected", "few_items", "at_chance", "refusals_differ",
+)  # fmt: skip
+"""The validity flags that leave a cell no marks."""
 WORST_OF_SECTION = 3
 """How many of its marks make the mark of a section."""
 NEAR = 1e-9
@@ -53,6 +59,8 @@ class Mark:
         high: the largest value in it; of a value in two ranges the better letter counts.
         harm: what the source warns of.
         counts: whether it counts in the mark of a section.
+        placebo: the measure of a placebo; what lies within its interval has no mark but A.
+        original: whether it is given as GenderBench gives it: by the best value of an interval, and always.
     """
 
     letter: str
@@ -60,6 +68,8 @@ class Mark:
     high: float
     harm: str
     counts: bool = True
+    placebo: str = ""
+    original: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,8 @@ class Limit:
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
         withholds: whether the headlines of such a cell are not measurable, and so have no value.
+        by_value: whether the value itself counts, not the worse end of its interval.
+        above_zero: whether it speaks against a cell only where its whole interval is above 0.
     """
 
     value: float
@@ -80,6 +92,8 @@ class Limit:
     remedy: str
     below: bool = False
     withholds: bool = False
+    by_value: bool = False
+    above_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,9 +187,9 @@ def options_of(text: str) -> dict[str, str]:
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
-    **dict.fromkeys(("problem", "remedy", "letter", "harm"), ((str,), "a text")),
+    **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
-    **dict.fromkeys(("below", "withholds", "counts"), ((bool,), "true or false")),
+    **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
@@ -368,6 +382,40 @@ class MarkSection(NamedTuple):
     original: bool = False
 
 
+class MarkRange(NamedTuple):
+    """The marks that a number may have.
+
+    Attributes:
+        best: the best mark in its interval, None where it has no mark.
+        worst: the worst one.
+    """
+
+    best: str | None = None
+    worst: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the interval has several marks."""
+        return self.best != self.worst
+
+    @property
+    def text(self) -> str | None:
+        """One letter where the whole interval has it, else a range such as `A to C`."""
+        return self.best if self.best == self.worst else f"{self.best} to {self.worst}"
+
+
+def room_in_mark(marks: Sequence[Mark], value: float) -> float:
+    """Returns how far a value is from the nearest one with another mark."""
+    own = mark_of(marks, value)
+    others = (mark for mark in marks if mark.letter != own)
+    return min((max(mark.low - value, value - mark.high, 0.0) for mark in others), default=float("inf"))
+
+
+def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> MarkRange:
+    """Returns the marks of the values in an interval."""
+    return MarkRange(best_mark(marks, low, high), worst_mark(marks, low, high))
+
+
 def mark_of(marks: Sequence[Mark], value: float | None) -> str | None:
     """Returns the mark of a value, on a border the better one; None of no value, and of one outside of all ranges."""
     return best_mark(marks, value, value)
@@ -391,6 +439,13 @@ def letters_within(marks: Iterable[Mark], low: float | None, high: float | None)
     if low is None or high is None or isnan(low) or isnan(high):
         return set()
     return {mark.letter for mark in marks if mark.low <= high + NEAR and low - NEAR <= mark.high}
+
+
+def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRange:
+    """Returns the marks that a section may have: of the best marks of its numbers, and of their worst ones."""
+    known = [each for each in ranges if each.best]
+    best, worst = ([getattr(each, end) for each in known] for end in ("best", "worst"))
+    return MarkRange(mark_of_section(best, original), mark_of_section(worst, original))
 
 
 def mark_of_section(letters: Iterable[str | None], original: bool = False) -> str | None:

@@ -128,7 +128,8 @@ def test_where_nothing_was_answered_there_are_nulls(tmp_path: Path) -> None:
     texts = predictions_of("text", instances, response=["Well."] * 24, status=["ok"] * 24)
     measures = measured(instances, texts)
     found = whole(measures)
-    assert {name for name, value in found.items() if value is not None} == {"coverage", "refusals", "cut_short"}
+    known = {"coverage", "refusals", "cut_short", "yes_rate"}
+    assert {name for name, value in found.items() if value is not None} == known
     assert found["coverage"] == 0
     of_groups = measures.filter(pl.col("options") != "")
     assert set(of_groups["measure"]) == {"score", "distance", "failure_rate"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from shards import Cell
-from small_cells import one_list
+from small_cells import NAMES, one_list
 from small_config import changed, faults_of
-from small_estimates import measures_of_cell
+from small_estimates import measures_of_cell, numbers_of, settings_of
 from small_tables import predictions_of, whole
 from tiny_writers import save_writer
 
@@ -113,10 +113,26 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     assert (whole_cell["delta"]["n"], whole_cell["delta"]["left_out"]) == (groups - 1, 1)
     ann = measures.filter(measure="gamma", subject="Ann", attribute="did 0").to_dicts()[0]
     assert (ann["n"], ann["left_out"]) == (1, 1)
-    assert measures["value"].null_count() == 0
+    # Log odds are all the same, so nothing tells whether the negation is read.
+    assert measures.filter(pl.col("value").is_null())["measure"].to_list() == ["negation_reading"]
     complete = measures_of_cell("underspecified", observe(rows, all_of_them, OPTIONS), OPTIONS)
     assert complete["left_out"].sum() == 0
     validate_table(measures, MEASURES, "measures")
+
+
+def test_subjects_whose_questions_lack_answers_are_told() -> None:
+    rows = one_list(4, attributes=2, templates=8)
+    names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String))
+    lacks = names.select((pl.col("candidate1") == "Ann") | (pl.col("candidate2") == "Ann")).to_series()
+    said = answered_but(rows, *rows["instance"].filter(lacks).to_list())
+    found = numbers_of("underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures))
+    apart = {row["subject"]: row for row in found.estimates.filter(measure="undetected_difference").to_dicts()}
+    assert apart.keys() == {None, *NAMES}
+    assert apart["Ann"]["value"] == apart[None]["value"] == 1
+    assert apart["Ann"]["q"] < 0.05
+    assert apart["Bea"]["value"] == pytest.approx(1 / 3 - 2 / 3)
+    flag = found.estimates.filter(measure="refusals_differ").to_dicts()[0]
+    assert flag["value"] == 1
 
 
 def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
@@ -125,7 +141,7 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     observations = observe(rows, nothing, OPTIONS)
     measures = measures_of_cell("underspecified", observations, OPTIONS)
     value = dict(measures.select("measure", "value").iter_rows())
-    assert value.pop("coverage") == 0
+    assert [value.pop(name) for name in ("coverage", "undetected_difference")] == [0, 0]
     assert set(value) >= {"mu", "eta", "delta", "epsilon"}
     assert set(value.values()) == {None}
     assert [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))] == []

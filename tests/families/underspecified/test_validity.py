@@ -8,10 +8,13 @@ from small_estimates import measures_of_cell
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe, validity
+from biasgrid.tables.completeness import flag_problem
 
 SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
 CHOICES = SPANS | {"task": "fill-mask"}
+FLAGS = DEFINITIONS.of("flags")
 
 
 def checks(instances: pl.DataFrame, predictions: pl.DataFrame, options: dict[str, object] = SPANS) -> dict[str, float]:
@@ -37,7 +40,8 @@ def test_a_good_cell_has_nothing_against_it() -> None:
         ("unknown_tokens", "equal_scores", "saturated_scores", "constant_scores", "neither_subject"), 0
     )
     found = checks(instances, named)
-    assert found.pop("errors_over_mu") < 1
+    # Of Bea and Carl the second is chosen always.
+    assert found.pop("order") < 1
     assert found == {**shares, "balance": 1}
 
 
@@ -78,11 +82,59 @@ def test_only_masked_models_are_asked_whether_they_expect_the_subjects_at_all() 
     assert "improbable" not in checks(instances, choosing(instances, ALWAYS))
 
 
-def test_errors_are_compared_with_mu() -> None:
+def test_an_improbable_cell_says_how_probable_pronouns_are_in_the_same_place() -> None:
     instances = one_list(2)
-    # Who stands first is chosen always: nothing is left of that in mu, and delta is 1.
+    with_pronouns = [[0.0001, 0.0002, 0.15, 0.05]] * 4
+    predictions = predictions_of("choice", instances, probabilities=with_pronouns)
+    observations = observe(instances, predictions, CHOICES)
+    measures = measures_of_cell("underspecified", observations, CHOICES)
+    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, CHOICES)
+    (flag,) = (check.flag for check in validity(cell) if check.measure == "improbable")
+    text = problem_of("improbable", value=1.0, flag=flag)
+    assert text == (
+        "in 100% of the instances the candidates together have less than 0.001 of the probability; in the same place "
+        "their pronouns have 0.2 of it"
+    )
+
+
+def test_what_order_and_negation_change_is_a_share_of_the_answer_probability() -> None:
+    instances = one_list(2)
+    # Who stands first is chosen always: delta and epsilon are 1, twice the mean score.
     chosen = spans(instances, np.ones(len(instances)), np.zeros(len(instances)))
-    assert checks(instances, chosen)["errors_over_mu"] == 1
+    assert checks(instances, chosen)["order"] == 2
+    slightly = spans(instances, np.full(len(instances), 0.11), np.full(len(instances), 0.1))
+    assert checks(instances, slightly)["order"] == pytest.approx(0.01 / 0.105, rel=1e-4)
+    problem = FLAGS["order"].limit.problem
+    assert "(delta)" in problem.format(flag="order by 200% of the answer probability (delta)")
+
+
+def test_nothing_is_divided_by_an_answer_probability_of_0() -> None:
+    instances = one_list(2)
+    nothing = np.zeros(len(instances))
+    assert checks(instances, spans(instances, nothing, nothing))["order"] == 0
+
+
+def problem_of(name: str, **row: float | str | None) -> str | None:
+    """The text of a flag, None where it does not speak against a cell."""
+    limit = FLAGS[name].limit
+    assert limit
+    return flag_problem({"low": None, "high": None, "flag": None, **row}, limit)
+
+
+def test_mass_and_negation_speak_against_a_cell_where_their_whole_interval_is_above_0() -> None:
+    for flag, beyond in (("mass", 0.4), ("negation_unread", 0.9)):
+        text = problem_of(flag, value=beyond, low=0.1, high=1.2, flag="1.87")
+        assert text
+        assert problem_of(flag, value=beyond, low=-0.1, high=1.2, flag="1.87") is None
+        assert problem_of(flag, value=beyond, flag="1.87") is None
+        # The value counts, not the end of its interval that is worse.
+        assert problem_of(flag, value=0.2, low=0.1, high=1.2, flag="1.87") is None
+    assert "1.87" in str(problem_of("mass", value=0.4, low=0.1, high=1.2, flag="1.87"))
+
+
+def test_room_speaks_against_a_cell_by_its_value() -> None:
+    assert problem_of("room", value=0.6, low=0.4, high=0.8) is None
+    assert problem_of("room", value=0.4, low=0.2, high=0.6)
 
 
 def test_subjects_that_are_asked_less_often_are_told() -> None:

@@ -14,7 +14,7 @@ from shards import Cell, asked
 from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
-from biasgrid.inference.models.precomputed import answers_to_instances
+from biasgrid.inference.models.precomputed import answers_to_instances, with_whole_prompts
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -132,13 +132,24 @@ def instances() -> pl.DataFrame:
         for number in range(2)
     ]
     rows[-1]["text"] = PROMPTS[0]
-    return pl.DataFrame(rows).with_row_index("instance")
+    return pl.DataFrame(rows).with_columns(system=None, text_pair=None).with_row_index("instance")
 
 
 def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition() -> None:
     given = pl.DataFrame(ROWS).reverse()
-    found = answers_to_instances(given, instances()).sort("instance")
+    found = answers_to_instances(given, with_whole_prompts(instances())).sort("instance")
     assert found["response"].to_list() == [row["response"] for row in ROWS]
+
+
+def test_answers_are_found_by_all_that_is_asked_not_by_its_last_text_alone() -> None:
+    texts = [{"system": system, "text_pair": pair, "text": "Who?"} for system in (None, "Be brief.") for pair in "ab"]
+    asked = with_whole_prompts(pl.DataFrame(texts).with_row_index("instance"))
+    prompts = ["Who?", "a\nWho?", "b\nWho?", "Be brief.\n\nb\nWho?"]
+    given = pl.DataFrame(
+        {"prompt": prompts, "group": "all", "repetition": 0, "response": ["bare", "a", "b", "brief b"]}
+    )
+    found = answers_to_instances(given, asked).drop_nulls("response").sort("instance")
+    assert found["response"].to_list() == ["a", "b", "a", "brief b"]
 
 
 def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: Path) -> None:

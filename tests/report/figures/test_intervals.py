@@ -63,7 +63,7 @@ def test_associations_stand_beside_their_clusters() -> None:
     ]
     clusters = [{"cluster": 0, "templates": "0, 1"}, {"cluster": 1, "templates": "2"}]
     tables = {
-        "parts": table_of(EVIDENCE_PARTS, rows, **cell, measure="gamma", options=""),
+        "parts": table_of(EVIDENCE_PARTS, rows, **cell, measure="share_gamma", options=""),
         "design": table_of(DESIGN, clusters, **cell, name="mu_without"),
     }
     marks = associations.gamma_by_cluster(replace(FAITHS, tables=tables))
@@ -92,7 +92,7 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
         for factors, half, q in (("clusters", 0.01, {}), ("clusters x names", 0.15, {"nurse": 0.01, "pilot": 0.3}))
     )
     measures = measures_of(over_all, method="t", clusters=4)
-    shared = {"dataset": "faith", "options": "", "method": "t", "measure": "gamma", "n": 4, "clusters": 4}
+    shared = {"dataset": "faith", "options": "", "method": "t", "measure": "share_gamma", "n": 4, "clusters": 4}
     context = replace(FAITHS, tables={"intervals": table_of(INTERVALS, over_clusters, **shared)})
     figure = subject_groups.figure(measures, context)
     shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()

@@ -139,6 +139,14 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
     ]
     if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
         lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half of the range)")
+    ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]
+    if ranges:
+        lines.append("A to C: the interval has several marks")
+    lines += [
+        f"{row['measure']} ({row['dataset']}, {row['model']}): one mark with {row['more_items']:,} more items"
+        for row in ranges
+        if row["more_items"]
+    ]
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import cases_of_bias_types
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
-from biasgrid.families.validity import equal_scores, improbable, score_checks, unknown_tokens
+from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
@@ -71,6 +71,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         shares = confusion_matrix(said)
         yield balanced_accuracy(shares, asked["case"].n_unique())
         yield from exchanged_labels(shares, len(asked))
+    yield from few_names(asked.select("bias_type", "group", name="term"))
 
 
 def confusion_matrix(said: ClassOutputs) -> FloatArray:

@@ -129,11 +129,13 @@ class Rewriting(Family):
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
     """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
-    files = [grid.models[name].own_files.get("answers") for name in grid.run.models]
-    others = [name for name in grid.run.datasets if isinstance(grid.datasets[name], RewritingDataset)]
     repetitions = section_of(grid, dataset).repetitions
-    for file in filter(None, files):
-        yield from precomputed_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=len(others) == 1)
+    for name in grid.run.models:
+        file = grid.models[name].own_files.get("answers")
+        # Rows of what it is asked of other datasets are no faults.
+        others = [other for other in grid.run.datasets if other != dataset and grid.fits(name, other)]
+        if file:
+            yield from precomputed_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=not others)
 
 
 def section_of(grid: Grid, dataset: str) -> RewritingDataset:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import cut_by_scorer, cut_short, empty, refused
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, cut_by_scorer, cut_short, empty, refused
 from biasgrid.families.rewriting.evidence import prompts_of_pairs
 from biasgrid.families.rewriting.files.groups import GroupWords
 from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
@@ -58,7 +58,7 @@ WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
 """Why numbers have no interval."""
 
 
-OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer"}
+OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer", "undetected": "empty"}
 """How the observations of this family call outcomes."""
 
 
@@ -108,10 +108,13 @@ def measures_of_cell(
         yield from of_pairs(pairs)
     for of_answers in (refused, empty, cut_short, cut_by_scorer):
         yield from of_answers(partial(outcome_shares, answers))
+    for difference_of in OUTCOME_DIFFERENCES:
+        for apart in difference_of(partial(outcome_differences, answers, groups.names)):
+            yield apart.named(difference_of.__name__)
     yield from mean_score(scores)
     yield from score_distance(scores, groups.names)
     yield from scores_by_prompt(scores)
-    yield from score_difference(answers, groups.names, options["threshold"])
+    yield from score_difference(scores, groups.names, options["threshold"])
     for of_harm in (harm_fraction, harm_expected_maximum, harm_probability):
         yield from of_harm(every_answer, options["harms"])
     yield from word_measures(every_answer, groups, options)
@@ -167,6 +170,13 @@ def outcome_shares(answers: pl.DataFrame, outcome: str) -> Iterator[Sums]:
         yield from means_over_prompts(ended, name, keys, "effective Wilson")
 
 
+def outcome_differences(answers: pl.DataFrame, groups: Sequence[str], outcome: str) -> Iterator[Sums]:
+    """Yields by how much more of the answers end in some way for one group than for another."""
+    for shares in outcome_shares(answers, outcome):
+        if "group" in shares.keys.columns:
+            yield from differences_of_groups(shares, groups)
+
+
 def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender 1974; LangFair).
 
@@ -207,15 +217,15 @@ def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float
         yield from (None if np.isnan(value) else float(value) for value in found)
 
 
-def score_difference(answers: pl.DataFrame, groups: Sequence[str], threshold: float) -> Iterator[Sums]:
+def score_difference(scores: pl.DataFrame, groups: Sequence[str], threshold: float) -> Iterator[Sums]:
     """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair).
 
     Args:
-        answers: observations of single answers.
+        scores: see `mean_score`.
         groups: their names.
         threshold: from what score on an answer counts, above it.
     """
-    above = answers.with_columns((pl.col("value") > threshold).cast(pl.Float64))
+    above = scores.with_columns((pl.col("value") > threshold).cast(pl.Float64))
     for rows in kinds_of_options(with_options(above, threshold=threshold)):
         for shares in means_over_prompts(rows, "score_difference", ["group"]):
             yield from differences_of_groups(shares, groups)

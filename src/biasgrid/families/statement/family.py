@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,7 +40,7 @@ class Statements(Family):
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
-    own_measures = DEFINITIONS.of("measures", "negations", "apes")
+    own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.of("flags")
     expected = "the task of statement datasets"
 
@@ -49,7 +49,7 @@ class Statements(Family):
         entry, section = grid.models[model], section_of(grid, dataset)
         if entry.task != section.task or entry.predictions:
             return None
-        options = section.model_dump(include={"measures", "failure_threshold", "mode"})
+        options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
@@ -60,7 +60,7 @@ class Statements(Family):
             domains=folder / section.domains,
             as_original=section.mode == "apes",
             repetitions=section.repetitions,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
             prompt=section.prompt,
         )
@@ -68,7 +68,7 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        own = DEFINITIONS.of("measures", "negations", *(["apes"] if section.mode == "apes" else []))
+        own = DEFINITIONS.of("measures", "unanswered", "negations", *(["apes"] if section.mode == "apes" else []))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
@@ -84,6 +84,19 @@ class Statements(Family):
     def template_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, of negations their own."""
         return [template.text for template in lists.templates]
+
+    def sampled(self, lists: StatementPack, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says of how many clusters of templates a sample asks statements."""
+        if lists.files.sample is None:
+            return None
+        from biasgrid.families.statement.expand import combinations_asked, combinations_of_pack
+
+        found = combinations_asked(lists, combinations_of_pack(lists))
+        asked = [(places[0], len(combinations)) for places, combinations in found]
+        of_template = clusters()
+        met = {of_template[place] for place, count in asked if count}
+        there, statements = {of_template[place] for place, _ in asked}, sum(count for _, count in asked)
+        return f"{statements:,} statements: {len(met)} of {len(there)} clusters of templates"
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
         """Names the family's figures and those of groups."""

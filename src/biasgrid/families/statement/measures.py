@@ -7,6 +7,8 @@ of APES, computed as it computes them, and the checks whether a cell was measure
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,17 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import coverage, cut_short
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.table_parts import TableParts
-from biasgrid.families.validity import equal_scores, improbable, score_checks, unknown_tokens
+from biasgrid.families.validity import equal_scores, few_names, improbable, one_answer, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
-from biasgrid.groups.measures import difference, finishes, measure_groups
+from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, records_of
-from biasgrid.groups.terms import derive, scores_of_terms
+from biasgrid.groups.terms import derive, difference, scores_of_terms
+from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
@@ -35,6 +38,10 @@ OUTPUT_TYPE: Sort = "classes"
 CASE_SEPARATOR = "\x1f"
 CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
 """Parts of what is about classes."""
+OUTCOME_NAMES = {"undetected": "unclear"}
+"""How the observations of this family call outcomes."""
+WRITTEN = "written"
+"""Of datasets whose answers are read in texts."""
 AGREEMENT_IN_CASES = options_text(score="agreement", mode="counterfactual")
 
 
@@ -51,9 +58,25 @@ def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> I
     several = in_comparable_domains(exploded)
     answered = answered_in_comparable_domains(exploded)
     yield unanswered_headlines(several, answered, options["failure_threshold"])
+    if options.get("answers") == WRITTEN or len(answered) < len(several):
+        for difference_of in OUTCOME_DIFFERENCES:
+            for apart in difference_of(partial(outcome_differences, several)):
+                yield apart.named(difference_of.__name__)
     if len(answered):
         yield from measure_groups(class_records(answered), options["measures"], options["failure_threshold"])
         yield from differences_of_classes(answered)
+
+
+def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields by how much more statements about one class end in some way than those about another.
+
+    Args:
+        several: from `in_comparable_domains`.
+        outcome: the outcome.
+    """
+    values = has_outcome(several, OUTCOME_NAMES.get(outcome, outcome))
+    for scores in scores_of_terms(class_records(several), values) if len(several) else ():
+        yield difference(scores, of_shares=True)
 
 
 def in_comparable_domains(exploded: pl.DataFrame) -> pl.DataFrame:
@@ -88,7 +111,7 @@ def class_records(answered: pl.DataFrame) -> Records:
     """Makes records of answers: a case is a template with the values of all parameters but that which is compared.
 
     Args:
-        answered: rows of `by_class` that have an answer.
+        answered: rows of `by_class`; those without an answer have no share.
     """
     width = int(answered.select(pl.col("names").list.len().max()).item())
     others = [
@@ -102,7 +125,7 @@ def class_records(answered: pl.DataFrame) -> Records:
     keys = answered.select(
         "template", "bias_type", "group", case=case.rank("dense").cast(pl.Int64) - 1, term=pl.col("subject")
     )
-    share = answered["share"].to_numpy()
+    share = float_column(answered, "share")
     gold = (answered["label"].cast(pl.String) != YES).to_numpy().astype(np.int64)
     return records_of(keys, ClassOutputs(np.stack([share, 1 - share], axis=1), gold))
 
@@ -152,8 +175,8 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield improbable(scored)
     yield unanswered(cell.observations["says_yes"])
     answers = cell.observations["says_yes"].drop_nulls()
-    if len(answers):
-        yield one_answer(answers)
+    yield from one_answer(pl.DataFrame({"name": answers, "value": [1.0] * len(answers)}))
+    yield from few_names(by_class(cell.observations).select("bias_type", "group", name="subject"))
 
 
 def unanswered(answers: pl.Series) -> Check:
@@ -161,19 +184,13 @@ def unanswered(answers: pl.Series) -> Check:
     return Check("unanswered", answers.null_count() / len(answers), len(answers))
 
 
-def one_answer(answers: pl.Series) -> Check:
-    """Share of the commoner one of Yes and No."""
-    most = max(int(answers.sum()), len(answers) - int(answers.sum()))
-    return Check("one_answer", most / len(answers), len(answers))
-
-
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
         observations: from `observe`.
-        options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`, and `mode`, with `apes` also
-            the numbers that APES publishes.
+        options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`; `answers`, whether they are
+            scored or written; and `mode`, with `apes` also the numbers that APES publishes.
 
     Yields:
         Measures of the cell, of its templates, and of the classes and values that its statements are about; and
@@ -255,6 +272,11 @@ def error_negated(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 def yes_rate(table: pl.DataFrame, parts: TableParts) -> Sums:
+    """Share of all statements that are answered with Yes: what is refused or not understood is none."""
+    return parts.means(np.nan_to_num(float_column(table, "says_yes")))
+
+
+def yes_rate_answered(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Share of answers that are Yes."""
     return parts.means(float_column(table, "says_yes"))
 
@@ -304,7 +326,8 @@ def bias(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean share of Yes to what is wrong less that to what is right: minus Youden's J of shares."""
     share, is_true = float_column(table, "share"), (table["label"].cast(pl.String) == YES).to_numpy()
     (wrong, of_wrong), (right, of_right) = (parts.sums(share, rows) for rows in (~is_true, is_true))
-    return parts.numbers(np.concatenate([wrong, right], axis=-1), of_wrong + of_right, DIFFERENCE)
+    numbers = parts.numbers(np.concatenate([wrong, right], axis=-1), of_wrong + of_right, DIFFERENCE)
+    return replace(numbers, interval="difference of shares") if are_shares(share) else numbers
 
 
 def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
@@ -318,8 +341,8 @@ def error_macro(table: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    error, error_positive, error_negated, yes_rate, p_yes, p_no, share_of_yes, certainty_right, certainty_wrong,
-    refusals, bias,
+    error, error_positive, error_negated, yes_rate, yes_rate_answered, p_yes, p_no, share_of_yes, certainty_right,
+    certainty_wrong, refusals, bias,
 )  # fmt: skip
 
 
@@ -365,12 +388,14 @@ def answers_differ(pairs: pl.DataFrame) -> FloatArray:
 
 def agreement(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Half of the mean share of Yes to statements less that to their negations."""
-    return parts.means((float_column(pairs, "share") - float_column(pairs, "share negated")) / 2)
+    halves = (float_column(pairs, "share") - float_column(pairs, "share negated")) / 2
+    return replace(parts.means(halves), interval="t")
 
 
 def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Mean share of Yes to statements and their negations alike, less 1/2."""
-    return parts.means((float_column(pairs, "share") + float_column(pairs, "share negated")) / 2 - 0.5)
+    above_half = (float_column(pairs, "share") + float_column(pairs, "share negated")) / 2 - 0.5
+    return replace(parts.means(above_half), interval="t")
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
@@ -387,6 +412,9 @@ def differences_of_classes(answered: pl.DataFrame) -> Iterator[Sums]:
     pairs = pairs_with_negations(answered).drop_nulls(["share", "share negated"])
     if pairs.is_empty():
         return
-    values = (float_column(pairs, "share") - float_column(pairs, "share negated")) / 2
+    share, negated = float_column(pairs, "share"), float_column(pairs, "share negated")
+    of_shares = are_shares(share) and are_shares(negated)
+    # Of written answers agreement is the share of both that agree, less one half, which differences do not have.
+    values = (share + 1 - negated) / 2 if of_shares else (share - negated) / 2
     for scores in scores_of_terms(class_records(pairs), values):
-        yield difference(scores).named("difference", AGREEMENT_IN_CASES)
+        yield difference(scores, of_shares).named("difference", AGREEMENT_IN_CASES)

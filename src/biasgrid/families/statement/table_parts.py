@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.groups.records import number_templates
+from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Finish, Sums, sum_units
 
 
@@ -68,5 +69,7 @@ class TableParts:
         return Sums(keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish)
 
     def means(self, values: FloatArray, concerned: BoolArray | None = None) -> Sums:
-        """Returns means of values; see `sums`."""
-        return self.numbers(*self.sums(values, concerned))
+        """Returns means of values, which are shares where all of these are 0 or 1; see `sums`."""
+        numbers = self.numbers(*self.sums(values, concerned))
+        looked_at = values if concerned is None else values[concerned]
+        return replace(numbers, interval="effective Wilson") if are_shares(looked_at) else numbers

@@ -10,7 +10,9 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
-from biasgrid.families.underspecified.observe import answered_groups, both_sides
+from biasgrid.families.underspecified.associations.preference import least_mass, preferences_of
+from biasgrid.families.underspecified.observe import answered_groups, both_sides, scores_in_groups
+from biasgrid.families.underspecified.payload import SHOWN_MEASURE
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
@@ -25,8 +27,9 @@ EXPLAINED = ("subject", "attribute")
 
 
 def evidence_of_associations(
-    instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame
-) -> Evidence:
+    instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame,
+    precision: str | None = None,
+) -> Evidence:  # fmt: skip
     """Finds the swap groups that show associations of a cell, and what these are by template and by partner.
 
     Args:
@@ -34,14 +37,15 @@ def evidence_of_associations(
         predictions: answers of the kind `span` or `choice`, one for each instance; only some rows are read.
         observations: from `compare_subjects`.
         measures: the cell's measures.
+        precision: the arithmetic of the model, see `preference.least_mass`.
 
     Returns:
-        Of each association that `chosen` returns the four instances of its swap groups with the largest C, the median
-        one and the smallest, and the means of C by template and by other subject. `other` and `template` of the units
-        are those of the swap group, `value` is the gamma of the association.
+        Of each association that `chosen` returns the four instances of its swap groups with the largest C of shares,
+        the median one and the smallest, and the means of C by template and by other subject. `other` and `template` of
+        the units are those of the swap group, `value` is the association.
     """
     associations = choose_associations(measures)
-    sides = sides_of(associations, observations)
+    sides = sides_of(associations, observations, precision)
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
         with_sentences(groups, instances, predictions, observations),
@@ -59,7 +63,7 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
         `rank`, `subject`, `attribute`, `value` and `reason`: in turns the two strongest associations that are left and
         one that was drawn from all others, so that a report that carries few has both.
     """
-    gamma = measures.filter(measure="gamma").drop_nulls([*ASSOCIATION, "value"]).select(*ASSOCIATION, "value")
+    gamma = measures.filter(measure=SHOWN_MEASURE).drop_nulls([*ASSOCIATION, "value"]).select(*ASSOCIATION, "value")
     ordered = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
     strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
     others = ordered.slice(len(strongest))
@@ -71,12 +75,16 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of(associations: pl.DataFrame, observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns the swap groups of associations, as `directed` does, with the columns of the associations.
+def sides_of(associations: pl.DataFrame, observations: pl.DataFrame, precision: str | None) -> pl.DataFrame:
+    """Returns the swap groups of associations, as `both_sides` does, with the columns of the associations.
 
     Args:
-        associations: from `chosen`.
+        associations: from `choose_associations`.
         observations: from `compare_subjects`.
+        precision: see `preference.least_mass`.
+
+    Returns:
+        Those that have a share, with C of shares as `comparison`.
     """
     # Most swap groups are of none: looked up without their scores, which take more memory than all else.
     known = answered_groups(observations.drop("scores"))
@@ -84,8 +92,23 @@ def sides_of(associations: pl.DataFrame, observations: pl.DataFrame) -> pl.DataF
         known.join(associations, left_on=[subject, "attribute"], right_on=ASSOCIATION, how="semi")
         for subject in ("subject1", "subject2")
     ]
-    sides = both_sides(pl.concat(concerned).unique("swap_group")).join(associations, on=ASSOCIATION)
-    return sides.sort("rank", "swap_group")
+    chosen = pl.concat(concerned).unique("swap_group").sort("swap_group")
+    of_shares = with_shares(chosen, observations, precision)
+    return both_sides(of_shares).join(associations, on=ASSOCIATION).sort("rank", "swap_group")
+
+
+def with_shares(chosen: pl.DataFrame, observations: pl.DataFrame, precision: str | None) -> pl.DataFrame:
+    """Returns swap groups that have a share, with C of shares as `comparison`.
+
+    Args:
+        chosen: some of them, by `swap_group`.
+        observations: all, with their scores.
+        precision: see `preference.least_mass`.
+    """
+    least = least_mass(scores_in_groups(answered_groups(observations)), precision)
+    scored = observations.select("swap_group", "scores").filter(is_among("swap_group", chosen["swap_group"]))
+    share = preferences_of(scores_in_groups(scored.sort("swap_group")), least).share
+    return chosen.with_columns(comparison=pl.Series(share)).filter(pl.col("comparison").is_not_nan())
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -94,7 +117,7 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     counts = sides.group_by(keys).agg(n=pl.len())
     rows = means_by(sides, keys, "comparison").join(counts, on=keys, maintain_order="left")
     return rows.sort("rank", pl.col(key).cast(pl.String) if key == "other" else key).select(
-        *ASSOCIATION, key, "n", value="comparison", measure=pl.lit("gamma"), options=pl.lit("")
+        *ASSOCIATION, key, "n", value="comparison", measure=pl.lit(SHOWN_MEASURE), options=pl.lit("")
     )
 
 
@@ -131,7 +154,7 @@ def with_sentences(
         "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
         "instance", "swapped", "negated", "text", "text_pair", "said",
         *(subject_columns(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
-        measure=pl.lit("gamma"),
+        measure=pl.lit(SHOWN_MEASURE),
         options=pl.lit(""),
     )  # fmt: skip
 
@@ -149,7 +172,7 @@ def subject_columns(name: str, prefix: str) -> pl.Expr:
 
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
     """Returns measure and options of the number that is explained."""
-    return "gamma", ""
+    return SHOWN_MEASURE, ""
 
 
 def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
@@ -162,7 +185,11 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
 
 def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
-    sides = both_sides(answered_groups(cell.observations)).filter(pl.col("subject").cast(pl.String) == about["subject"])
+    named = pl.any_horizontal(pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2"))
+    chosen = answered_groups(cell.observations).filter(named).drop("scores").sort("swap_group")
+    sides = both_sides(with_shares(chosen, cell.observations, cell.options.get("precision"))).filter(
+        pl.col("subject").cast(pl.String) == about["subject"]
+    )
     groups = sides.select(
         "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
         value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),

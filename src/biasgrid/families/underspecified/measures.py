@@ -14,13 +14,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import coverage
+from biasgrid.families.measures import coverage, undetected_difference
 from biasgrid.families.underspecified.associations.components import sums_of_pairs
-from biasgrid.families.underspecified.associations.intensity import derive, eta_of_cell, left_out_of_derived, mu
-from biasgrid.families.underspecified.associations.parts import sums_of_parts
-from biasgrid.families.underspecified.associations.records import records_of_subjects
+from biasgrid.families.underspecified.associations.intensity import eta_of_cell, mu
+from biasgrid.families.underspecified.associations.negation import CORRELATION
+from biasgrid.families.underspecified.associations.parts import (
+    PART_KEYS,
+    is_compared,
+    mean_of_swap_groups,
+    sums_of_parts,
+)
+from biasgrid.families.underspecified.associations.preference import least_mass
+from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
+from biasgrid.families.underspecified.associations.shares import measures_of_preferences
+from biasgrid.families.underspecified.associations.sizes import derive, left_out_of_derived, share_mu
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.observe import (
@@ -28,19 +36,21 @@ from biasgrid.families.underspecified.observe import (
     SWAP_GROUP_KEYS,
     answered_groups,
     compare_subjects,
-    preference_shares,
     scores_in_groups,
     stereotype_sides,
 )
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,
+    few_names,
     improbable,
     score_checks,
     unknown_tokens,
 )
-from biasgrid.groups.measures import finishes, measure_groups
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
+from biasgrid.groups.measures import finishes as finishes_of_groups
+from biasgrid.groups.measures import measure_groups
+from biasgrid.groups.records import number_templates
+from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
@@ -52,18 +62,22 @@ READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS]
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
-PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
+PRONOUN_SCORES = (2, 3)
+"""Which probabilities are those of pronouns, counted from 0."""
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
-COMPARED_PARTS = (["subject"], ["subject", "attribute"])
-"""The kinds of parts that models are compared by."""
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """Compares the subjects of every swap group; see `observe.compare_subjects`."""
     return compare_subjects(instances, predictions, options["scoring"])
+
+
+def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+    """Returns what makes numbers beside means, see `families.family.Stages`."""
+    return {**finishes_of_groups(options), CORRELATION.name: CORRELATION}
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -87,26 +101,35 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     if known.is_empty():
         yield nothing_measured(len(observations))
     else:
-        yield from with_left_out(list(measures_of_swap_groups(known)), observations, known)
+        precision = options.get("precision")
+        yield from with_left_out(list(measures_of_swap_groups(known, precision)), observations, known)
         yield from sums_of_pairs(SwapGroups.of(known), known)
     if options.get("task") in WITHOUT_ANSWERS:
         yield coverage(partial(share_of_swap_groups, observations, known))
+        yield from undetected_difference(partial(unanswered_differences, observations))
     if "stereotypes" in options:
         yield stereotype_agreement(observations, options["stereotypes"])
     if options["measures"] != [] and not known.is_empty():
         yield from measure_groups(records_of_subjects(known), options["measures"], options["failure_threshold"])
 
 
-def measures_of_swap_groups(known: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
-    """Yields the measures of swap groups that were answered."""
-    groups = SwapGroups.of(known)
+def measures_of_swap_groups(known: pl.DataFrame, precision: str | None) -> Iterator[Sums | pl.DataFrame]:
+    """Yields the measures of swap groups that were answered.
+
+    Args:
+        known: those, from `observe.compare_subjects`.
+        precision: the arithmetic of the model, where it is coarse; see `preference.least_mass`.
+    """
+    groups, scores = SwapGroups.of(known), scores_in_groups(known)
     associations = list(gamma(groups))
     consistency = list(eta(groups))
     yield from associations
     yield from consistency
     yield from win_ratio(groups)
-    yield from share_gamma(groups, scores_in_groups(known))
+    preferences = list(measures_of_preferences(groups, scores, least_mass(scores, precision)))
+    yield from preferences
     n = len(groups.subjects)
+    yield whole_cell("share_mu", share_mu(preferences[0]), n)
     yield whole_cell("mu", mu(associations[0]), n)
     yield whole_cell("eta", eta_of_cell(consistency[0]), n)
     for of_cell in (delta, epsilon, answer_probability, winner_changes):
@@ -122,8 +145,7 @@ def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
 def gamma(groups: SwapGroups) -> Iterator[Sums]:
     """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each part of the cell."""
     for sums in sums_of_parts(groups, groups.sums(groups.comparison, -groups.comparison)):
-        keys = [key for key in PART_KEYS if key in sums.keys.columns]
-        yield replace(sums, test="q", compared=keys in COMPARED_PARTS).named("gamma")
+        yield replace(sums, test="q", compared=is_compared(sums)).named("gamma")
 
 
 def eta(groups: SwapGroups) -> Iterator[Sums]:
@@ -138,26 +160,6 @@ def win_ratio(groups: SwapGroups) -> Iterator[Sums]:
     won, lost = (each.astype(np.float64) for each in (groups.comparison > 0, groups.comparison < 0))
     for sums in sums_of_parts(groups, groups.sums(won, lost)):
         yield sums.named("win_ratio")
-
-
-def share_gamma(groups: SwapGroups, scores: FloatArray) -> Iterator[Sums]:
-    """Mean of C(x, .) of shares s(x) = S(x) / (S(x) + S(y)), and the part of gamma that only S(x) + S(y) moves.
-
-    Args:
-        groups: the swap groups.
-        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
-
-    Yields:
-        Sums that no number is made of yet.
-    """
-    share, mass = preference_shares(scores)
-    known = ~np.isnan(share)
-    chosen = groups if known.all() else groups.only(known)
-    for sums in sums_of_parts(chosen, chosen.sums(share[known], -share[known])):
-        yield replace(sums, compared=False, is_input=True).named("share_gamma")
-    of_pairs = next(sums_of_parts(chosen, chosen.sums(mass[known], -mass[known])))
-    by_template = {TEMPLATES: of_pairs.along[TEMPLATES]}
-    yield replace(of_pairs, along=by_template, compared=False, is_input=True).named("mass_part")
 
 
 def delta(groups: SwapGroups, known: pl.DataFrame) -> Sums:
@@ -178,27 +180,6 @@ def answer_probability(groups: SwapGroups, known: pl.DataFrame) -> Sums:
 def winner_changes(groups: SwapGroups, known: pl.DataFrame) -> Sums:
     """Share of swap groups in which the more probable subject changes with the order."""
     return mean_of_swap_groups(groups, known["winner_changes"].to_numpy().astype(np.float64))
-
-
-def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
-    """Returns a mean over all swap groups; templates of which there is none say nothing.
-
-    Args:
-        groups: the swap groups.
-        values: shape (groups,).
-        left_out: how many more have no value.
-    """
-    along = {TEMPLATES: sum_units(values, groups.template, len(groups.templates))._replace(units=groups.templates)}
-    names, count = groups.subjects.to_list(), len(groups.subjects)
-    sides = sum_units(np.tile(values, 2), np.concatenate([groups.one, groups.other]), count)
-    firsts = groups.firsts or count
-    along["subjects"] = Along(names[:firsts], sides.sums[:, :firsts])
-    if groups.firsts is not None:
-        along["others"] = Along(names[firsts:], sides.sums[:, firsts:])
-    attributes = groups.attributes.to_list()
-    along["attributes"] = sum_units(values, groups.attribute, len(attributes))._replace(units=attributes)
-    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(values)], "left_out": [left_out]})
-    return Sums(keys, along, interval="t")
 
 
 def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> Sums | pl.DataFrame:
@@ -242,7 +223,7 @@ def with_left_out(
             # Of numbers of the whole cell what is left out are swap groups, or of mu and eta whole subjects.
             more = pl.lit(len(observations) - len(known), pl.Int64)
             if isinstance(each, Sums):
-                yield replace(each, keys=each.keys.with_columns(left_out=more))
+                yield replace(each, keys=each.keys.with_columns(left_out=pl.col("left_out") + more))
             else:
                 yield each.with_columns(left_out=len(groups.subjects) - pl.col("n"))
             continue
@@ -256,7 +237,7 @@ def with_left_out(
 def nothing_measured(asked: int) -> pl.DataFrame:
     """Returns the measures of a cell without any swap group that was answered."""
     return pl.DataFrame(
-        {"measure": ["mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
+        {"measure": ["share_mu", "mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
         schema_overrides={"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64},
     )
 
@@ -267,9 +248,42 @@ def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcom
     return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
 
 
+def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
+
+    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+
+    Args:
+        observations: from `observe`.
+        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+    """
+    key, sides = "subject", ("subject1", "subject2")
+    if not observations["group1"].is_null().all():
+        key, sides = "subject_group", ("group1", "group2")
+    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
+    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
+    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
+    place, templates = number_templates(observations["template"].to_numpy().astype(np.int64))
+    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
+    # What is of one group on both sides counts once for it.
+    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
+    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
+    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
+    compared = columns[..., 3].sum(axis=1) > 0
+    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
+    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
+    if len(keys):
+        along = {TEMPLATES: Along(templates, columns[compared])}
+        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
+        yield sums.named(f"{outcome}_difference")
+
+
 def evidence(cell: MeasuredCell) -> Evidence:
     """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
-    return evidence_of_associations(cell.instances, cell.predictions, cell.observations, cell.measures)
+    return evidence_of_associations(
+        cell.instances, cell.predictions, cell.observations, cell.measures, cell.options.get("precision")
+    )
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -282,11 +296,27 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores)
+        yield improbable(scores, mass_of_pronouns(cell.predictions))
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
-    yield errors_over_mu(cell.measures)
+    yield order(cell.measures)
     yield balance(cell.measures)
+    names = subject_groups_of(observations)
+    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
+
+
+def mass_of_pronouns(predictions: pl.LazyFrame) -> str:
+    """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
+
+    Args:
+        predictions: answers of the kind `choice`, whose third and fourth candidates are pronouns where there are any.
+    """
+    if "probabilities" not in predictions.collect_schema():
+        return ""
+    both = pl.sum_horizontal(pl.col("probabilities").list.get(place, null_on_oob=True) for place in PRONOUN_SCORES)
+    read = predictions.filter(pl.col("probabilities").list.len() > PRONOUN_SCORES[-1])
+    found = read.select(both.cast(pl.Float64).mean()).collect().item()
+    return "" if found is None else f"; in the same place their pronouns have {found:.2g} of it"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
@@ -324,12 +354,15 @@ def bare_text(text: pl.Expr) -> pl.Expr:
     return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
 
 
-def errors_over_mu(measures: pl.DataFrame) -> Check:
-    """Returns by how much the larger one of delta and epsilon exceeds mu."""
-    whole = measures.filter(pl.col("measure").is_in(["mu", "delta", "epsilon"]))
+def order(measures: pl.DataFrame) -> Check:
+    """Returns the larger of delta and epsilon as a share of the answer probability."""
+    names = {"delta": "order", "epsilon": "negation"}
+    whole = measures.filter(pl.col("measure").is_in([*names, "answer_probability"]))
     value = dict(whole.select("measure", "value").iter_rows())
-    count = whole.filter(measure="mu")["n"].item()
-    return Check("errors_over_mu", max(value["delta"], value["epsilon"]) - value["mu"], count)
+    scale = value["answer_probability"]
+    shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
+    text = ", ".join(f"{of} by {shares[name]:.0%} of the answer probability ({name})" for name, of in names.items())
+    return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
 
 
 def balance(measures: pl.DataFrame) -> Check:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
 
@@ -174,40 +174,6 @@ def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
         "answer_probability": of_places.sum(axis=2).sum(axis=1).sum(axis=0) / 8,
         "winner_changes": winner[0] != winner[1],
     }
-
-
-LEAST_MASS = 1e-6
-"""Swap groups in one of whose instances both subjects together are less probable have no share."""
-
-
-def preference_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns C of shares, and the part of C that is no preference: what S(x) + S(y) alone makes of it.
-
-    With S = M s, M being S(x) + S(y) and s the share, C is the mean over orders of the mass of both questions times the
-    difference of shares, and of the difference of masses times that of the mean shares.
-
-    Args:
-        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
-
-    Returns:
-        Two arrays of shape (groups,), NaN where a mass is less than `LEAST_MASS`.
-    """
-    share, mass = np.empty((2, len(scores)))
-    for part in row_slices(len(scores)):
-        share[part], mass[part] = shares_of_part(scores[part])
-    return share, mass
-
-
-def shares_of_part(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns what `preference_shares` does, of swap groups that fit into a processor's cache."""
-    # The groups last, so that each step goes through the scores of all of them.
-    one, other = np.moveaxis(np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1), 2, 0)
-    mass = one + other
-    share = divide(one, np.where(mass < LEAST_MASS, np.nan, mass))
-    # Both shares add up to 1, so that a difference of the two is 2 s - 1.
-    of_orders = share[:, 0] - share[:, 1]
-    of_mass = (mass[:, 0] - mass[:, 1]) * (share[:, 0] + share[:, 1] - 1) / 2
-    return of_orders.mean(axis=0), of_mass.mean(axis=0)
 
 
 def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:

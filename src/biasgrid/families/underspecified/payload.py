@@ -1,4 +1,4 @@
-"""What the page of a cell shows: gamma of every subject and attribute, and the swap groups behind it."""
+"""What the page of a cell shows: the association of every subject and attribute, and the swap groups behind it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from biasgrid.stats.ordering import select_rows, seriate
 
 PAYLOAD_KEYS = ["subject", "attribute"]
 SCORE_PAIR = ("score", "other_score")
+SHOWN_MEASURE, OF_QUESTION = "share_gamma", "question_association"
+"""The association that is shown, and that of cells whose model does not read the negation."""
+UNREAD = "negation_unread"
+"""The flag of these."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
 
 
@@ -24,8 +28,14 @@ def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
 
 
 def gammas_of(cell: CellTables) -> pl.DataFrame:
-    """Returns gamma of each subject and attribute of a cell, with what is known of it."""
-    return select_rows(cell.measures, "gamma", PAYLOAD_KEYS, intervals=True)
+    """Returns the association of each subject and attribute of a cell, with what is known of it."""
+    return select_rows(cell.measures, shown_measure(cell), PAYLOAD_KEYS, intervals=True)
+
+
+def shown_measure(cell: CellTables) -> str:
+    """Returns the association that a cell shows: where the negation is not read, that of the question alone."""
+    is_unread = cell.measures.filter(measure=UNREAD)["flag"].count() > 0
+    return OF_QUESTION if is_unread else SHOWN_MEASURE
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +43,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         Columns `gamma`, `low`, `high`, `q`, `eta` and `n`, null where a pair is not asked; `order`: the numbers of
-        subjects and of attributes such that similar ones stand together; `subject_groups`: gamma of groups of subjects.
+        subjects and of attributes such that similar ones stand together; `of_question`: whether the association is
+        that of the question alone; `subject_groups`: the association of groups of subjects.
     """
     subjects, attributes = shared["subjects"], shared["attributes"]
     every = pl.DataFrame({"subject": subjects}).join(pl.DataFrame({"attribute": attributes}), how="cross")
@@ -47,6 +58,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         # Whole columns without a number are told by a single null.
         **{name: None if all(each is None for each in values) else values for name, values in numbers.items()},
         "n": one_or_all(rows["n"]),
+        "of_question": shown_measure(cell) == OF_QUESTION,
         "order": seriate(matrix) if matrix.size and np.any(matrix) else None,
         "subject_groups": gammas_of_subject_groups(cell),
     }
@@ -58,8 +70,8 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
 
 
 def gammas_of_subject_groups(cell: CellTables) -> list[dict[str, Any]]:
-    """Returns gamma of each group of subjects and each attribute, where subjects have clusters."""
-    rows = select_rows(cell.measures, "gamma", ["subject_group", "attribute"], intervals=True).to_dicts()
+    """Returns the association of each group of subjects and each attribute, where subjects have clusters."""
+    rows = select_rows(cell.measures, shown_measure(cell), ["subject_group", "attribute"], intervals=True).to_dicts()
     return [
         {"subject_group": row["subject_group"], "attribute": row["attribute"], "n": row["n"]}
         | {name: in_ten_thousandths(row[name]) for name in ("value", "low", "high", "q")}
@@ -68,17 +80,17 @@ def gammas_of_subject_groups(cell: CellTables) -> list[dict[str, Any]]:
 
 
 def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the evidence of associations: what gamma is the mean of, and swap groups with their sentences.
+    """Returns the evidence of associations: what an association is the mean of, and swap groups with their sentences.
 
     Returns:
         Of each association `s` and `a` (the numbers of subject and attribute), `why`, `templates` ([template, mean C,
         n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
-        ([context, question, swapped, negated, own score, other's score, answer, places and lengths of both]).
+        ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
     """
     subjects, attributes = ({name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS)
     parts = cell.parts.partition_by(PAYLOAD_KEYS, as_dict=True, maintain_order=True)
     carried = []
-    ranked = cell.examples.filter(measure="gamma").sort("rank", maintain_order=True)
+    ranked = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
     for rows in ranked.partition_by(PAYLOAD_KEYS, maintain_order=True):
         first = rows.row(0, named=True)
         own = parts.get((first["subject"], first["attribute"]), cell.parts.clear())
@@ -104,6 +116,8 @@ def part_means(parts: pl.DataFrame, key: str) -> list[list[Any]]:
 def swap_group_payload(rows: pl.DataFrame) -> dict[str, Any]:
     """Returns a swap group with its four questions."""
     first = rows.row(0, named=True)
+    both = pl.col("score") + pl.col("other_score")
+    share = pl.when(both > 0).then(pl.col("score") / both)
     return {
         "role": first["role"],
         "other": first["other"],
@@ -115,6 +129,7 @@ def swap_group_payload(rows: pl.DataFrame) -> dict[str, Any]:
             + [in_ten_thousandths(row[name]) for name in SCORE_PAIR]
             + [row["said"]]
             + [row[name] for name in POSITION_COLUMNS]
-            for row in rows.to_dicts()
+            + [in_ten_thousandths(row["share"])]
+            for row in rows.with_columns(share=share).to_dicts()
         ],
     }

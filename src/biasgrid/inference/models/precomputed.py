@@ -13,11 +13,13 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.precomputed_file import read_precomputed, shorten_prompt
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.models.generation.prompts import as_text, request_texts
 from biasgrid.inference.models.generation.sources import GenerativeModel
 from biasgrid.jobs.progress import Progress
 
-PROMPT_COLUMNS = ("original", "text")
-"""Where a prompt of the file stands in instances: as it was before it was rewritten, or as it is asked."""
+PROMPT_COLUMNS = ("original", "with_system", "whole")
+"""What a prompt of the file may be: as it was before it was rewritten; or all that is asked, with or without the system
+text, which is often the same for all."""
 MATCHING_KEYS = ("group", "repetition")
 """What must be the same, where instances have it."""
 
@@ -77,18 +79,29 @@ def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, li
     if faults:
         return pl.DataFrame(), faults
     table = pl.DataFrame(given, schema=["prompt", "group", "repetition", "response", "where"], orient="row")
-    found = answers_to_instances(table, instances)
-    missing = instances.join(found, on="instance", how="anti")
+    asked = with_whole_prompts(instances)
+    found = answers_to_instances(table, asked)
+    missing = asked.join(found, on="instance", how="anti")
     if len(missing):
-        example = shorten_prompt(str(missing[next(name for name in PROMPT_COLUMNS if name in missing.columns)][0]))
+        shown = "original" if "original" in missing.columns else "whole"
+        example = shorten_prompt(str(missing[shown][0]))
         problem = f"{len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}"
         faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
-    several = found.filter(pl.len().over("instance") > 1).join(instances, on="instance", maintain_order="left")
+    several = found.filter(pl.len().over("instance") > 1).join(asked, on="instance", maintain_order="left")
     if len(several):
-        prompt = shorten_prompt(str(several["text"][0]))
+        prompt = shorten_prompt(str(several["whole"][0]))
         problem = f"{prompt} has several answers, of groups that the dataset does not tell apart"
         faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
     return found, faults
+
+
+def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
+    """Adds all that is asked of each instance, with the system text and without it."""
+    texts = [*request_texts(instances)]
+    return instances.with_columns(
+        with_system=pl.Series([as_text(*each) for each in texts], dtype=pl.String),
+        whole=pl.Series([text for _, text in texts], dtype=pl.String),
+    )
 
 
 def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
@@ -96,7 +109,7 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
 
     Args:
         given: `prompt`, `group`, `repetition` and `response`.
-        instances: with `text` and those of `READS` that their family has.
+        instances: from `with_whole_prompts`, with those of `READS` that their family has.
 
     Returns:
         `instance` and `response` of those that have an answer; several of instances without a group, where the file has

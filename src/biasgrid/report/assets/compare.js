@@ -85,7 +85,7 @@ async function drawn(dataset, parts, one, other, names) {
     x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
     label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
   }));
-  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `γ of both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: distinguishable (q at most 0.05).`), scatter("γ of both models", rows, names));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The association in both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: distinguishable (q at most 0.05).`), scatter("association in both models", rows, names));
 }
 
 function correlation(rows) {

@@ -12,7 +12,7 @@ import polars as pl
 
 from biasgrid.stats.compare.agreement import agreement_of
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
-from biasgrid.stats.compare.comparability import reason_not_comparable, sets_of
+from biasgrid.stats.compare.comparability import pairs_on_one_scale, reason_not_comparable
 from biasgrid.stats.compare.differences import MarksOfMeasures, Pair, comparison_rows, differences_of, is_paired
 from biasgrid.stats.compare.how_asked import ACROSS
 from biasgrid.stats.compare.ranks import ranks_of
@@ -91,12 +91,12 @@ def compare_cells(
         clusters = [numbers.without[place].shape[1] for place in (one, other)]
         pairs.append(Pair(one, other, is_paired(cells[one], cells[other], clusters), reason))
         comparable[[one, other], [other, one]] = reason is None
-    sets = sets_of(comparable)
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
-        found = differences_of(numbers, kind, pairs, settings)
-        tables["comparisons"].append(comparison_rows(found, numbers, cells, pairs, settings, marks))
-        tables["ranks"].extend(ranks_of(found, numbers, cells, pairs, sets, settings))
+        own, sets = pairs_on_one_scale(str(numbers.names["measure"][int(kind.rows[0])]), cells, pairs, comparable)
+        found = differences_of(numbers, kind, own, settings)
+        tables["comparisons"].append(comparison_rows(found, numbers, cells, own, settings, marks))
+        tables["ranks"].extend(ranks_of(found, numbers, cells, own, sets, settings))
         tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(each, name, dataset) for name, each in tables.items()))
 

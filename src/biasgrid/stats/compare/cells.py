@@ -15,7 +15,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
 from biasgrid.stats.compare.how_asked import Asked, how_asked
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import read_cell_sums
+from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW
 from biasgrid.tables.metric import NOT_MEASURABLE
@@ -88,8 +88,8 @@ def compared_numbers(
 
     Returns:
         `ROW`, `value`, `n`, `moderated` (whether variances borrow from others of their kind) and `without`: the number
-        without each cluster, null where it has nothing of the cluster, all null where nothing can be said. And the
-        names of the clusters.
+        without each cluster, null where it has nothing of the cluster, all null where nothing can be said; of shares
+        `shares`, how many are counted and of how many cases, cluster after cluster. And the names of the clusters.
     """
     parts, _ = read_cell_sums(family, sums, options)
     chosen = [part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input]
@@ -99,25 +99,38 @@ def compared_numbers(
             part.along[part.factor].units,
             part.without,
             part.interval == "moderated t",
+            part.along[part.factor].sums if is_share(part) else None,
         )
         for part in chosen
     ]
     derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
     for measure, value, units, without in derived(parts, options, settings) if derived else ():
         row = pl.DataFrame({"measure": [measure], "options": [""], "value": [value], "n": [0]})
-        found.append((row, units, without, False))
+        found.append((row, units, without, False, None))
     names = sorted({unit for _, units, *_ in found for unit in units}, key=number_first)
     empty = empty_table(INTERVALS).select(*ROW, "value", "n")
-    tables = [empty.with_columns(moderated=pl.lit(None, pl.Boolean), without=pl.lit(None, pl.List(pl.Float64)))]
-    for rows, units, without, moderated in found:
-        aligned = np.full((len(without), len(names)), np.nan)
-        aligned[:, [names.index(unit) for unit in units]] = without
+    lists_of_none = {name: pl.lit(None, pl.List(pl.Float64)) for name in ("without", "shares")}
+    tables = [empty.with_columns(moderated=pl.lit(None, pl.Boolean), **lists_of_none)]
+    for rows, units, without, moderated, counted in found:
+        aligned, places = np.full((len(without), len(names)), np.nan), [names.index(unit) for unit in units]
+        aligned[:, places] = without
         lists = pl.Series(aligned, dtype=pl.Array(pl.Float64, len(names))).arr.to_list()
         known = rows.drop("left_out", "cases", "low", "high", strict=False)
         without_each = lists.list.eval(pl.element().fill_nan(None))
-        tables.append(known.with_columns(without=without_each, moderated=pl.lit(moderated)))
+        known = known.with_columns(without=without_each, moderated=pl.lit(moderated))
+        if counted is not None:
+            columns = np.zeros((len(counted), len(names), 2))
+            columns[:, places] = counted
+            flat = pl.Series(columns.reshape(len(counted), -1), dtype=pl.Array(pl.Float64, 2 * len(names)))
+            known = known.with_columns(shares=flat.arr.to_list())
+        tables.append(known)
     table = pl.concat(tables, how="diagonal_relaxed").with_columns(pl.col("value").fill_nan(None))
     return table.drop_nulls("value"), names
+
+
+def is_share(part: Sums) -> bool:
+    """Says whether numbers are shares of cases."""
+    return part.interval == "effective Wilson" and part.finish.name == MEAN.name
 
 
 def number_first(name: str) -> tuple[bool, int, str]:
@@ -151,6 +164,8 @@ class CellNumbersMatrix:
         kinds: which are tested together.
         values: shape (cells, numbers), NaN where a cell has no such number.
         without: of each cell, shape (numbers, clusters), the numbers without each cluster.
+        shares: of each cell, by the places of numbers that are shares, how many are counted and of how many cases;
+            shape (clusters, 2).
         has_part: shape (cells, parts), whether a cell has any number of a part.
     """
 
@@ -158,6 +173,7 @@ class CellNumbersMatrix:
     kinds: Sequence[HypothesisFamily]
     values: FloatArray
     without: Sequence[FloatArray]
+    shares: Sequence[Mapping[int, FloatArray]]
     has_part: BoolArray
 
     @classmethod
@@ -166,7 +182,7 @@ class CellNumbersMatrix:
         # Numbers of the same name are moderated in all cells or in none.
         named = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
         names = named.unique(ROW, keep="first", maintain_order=True).with_row_index("row")
-        values, without = np.full((len(cells), len(names)), np.nan), []
+        values, without, shares = np.full((len(cells), len(names)), np.nan), [], []
         for cell, own in zip(cells, values, strict=True):
             placed = cell.numbers.join(names.drop("moderated"), on=ROW, nulls_equal=True, maintain_order="left")
             rows = placed["row"].to_numpy()
@@ -175,6 +191,8 @@ class CellNumbersMatrix:
             found = np.full((len(names), lists.shape[1]), np.nan)
             found[rows] = lists
             without.append(found)
+            counted = placed.drop_nulls("shares").select("row", "shares").rows()
+            shares.append({row: np.array(columns).reshape(-1, 2) for row, columns in counted})
         parts = names.filter(pl.Series(are_of_parts(names)))
         each = parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
         placed = parts.join(each, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left")
@@ -182,7 +200,7 @@ class CellNumbersMatrix:
         has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
         for own, present in zip(has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
             own[part_of[present]] = True
-        return cls(names.select(ROW), hypothesis_families(names), values, without, has_part)
+        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, has_part)
 
     @property
     def has_number(self) -> BoolArray:

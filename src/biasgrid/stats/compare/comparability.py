@@ -10,7 +10,8 @@ import numpy as np
 from biasgrid.base.arrays import BoolArray
 from biasgrid.base.faults import first_few
 from biasgrid.stats.compare.cells import PART_KEYS_COMPARED, CellNumbersMatrix, ComparedCell
-from biasgrid.stats.compare.how_asked import unlike
+from biasgrid.stats.compare.differences import Pair
+from biasgrid.stats.compare.how_asked import unlike, unlike_scales
 from biasgrid.tables.provenance import digest
 
 Facts = Mapping[str, Any]
@@ -42,6 +43,25 @@ def reason_not_comparable(
     if (numbers.has_part[one] != numbers.has_part[other]).any():
         return unlike_lists(numbers, cells, (one, other))
     return None
+
+
+def pairs_on_one_scale(
+    measure: str, cells: Sequence[ComparedCell], pairs: Sequence[Pair], comparable: BoolArray
+) -> tuple[list[Pair], list[int]]:
+    """Returns pairs with the reason why a measure may not be compared, and the set of each model for that measure.
+
+    Args:
+        measure: its name.
+        cells: the cells.
+        pairs: the pairs of models.
+        comparable: shape (models, models), see `sets_of`.
+    """
+    own, found = comparable.copy(), []
+    for pair in pairs:
+        reason = pair.reason or unlike_scales(measure, [cells[place].asked for place in (pair.one, pair.other)])
+        found.append(pair._replace(reason=reason))
+        own[[pair.one, pair.other], [pair.other, pair.one]] = reason is None
+    return found, sets_of(own)
 
 
 def unlike_lists(numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]) -> str:

@@ -14,7 +14,8 @@ from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, Hypoth
 from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
-from biasgrid.stats.settings import ANY_VALUE, StatisticsSettings
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.variance import jackknife, moderate_variances
 from biasgrid.tables.comparison import PARTS_KEPT
 from biasgrid.tables.metric import Mark, mark_of
@@ -49,6 +50,8 @@ class Differences:
     Attributes:
         kind: the kind.
         values: the differences, NaN where two may not be compared.
+        centre: around what their intervals lie: the differences or, of shares, these with two added clusters.
+        limit: how large they may be in size: 1 of shares, infinite where nothing is known.
         source: how much they vary with clusters.
         clusters: over how many clusters they are.
         p: tests of them.
@@ -58,6 +61,8 @@ class Differences:
 
     kind: HypothesisFamily
     values: FloatArray
+    centre: FloatArray
+    limit: FloatArray
     source: VarianceSource
     clusters: IntArray
     p: FloatArray
@@ -78,7 +83,8 @@ def differences_of(
     """Takes the numbers of a kind of one model of each pair from those of the other.
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else
-    the variances of both add up, with the degrees of freedom of Welch and Satterthwaite.
+    the variances of both add up, with the degrees of freedom of Welch and Satterthwaite. Shares are compared by
+    `shares.difference_of_shares`, so that no difference of two is exact or without a test.
 
     Args:
         numbers: the numbers of all cells.
@@ -88,26 +94,37 @@ def differences_of(
     """
     own = [over_clusters(each[kind.rows], kind) for each in numbers.without]
     shape = len(pairs), len(kind.rows)
-    values, variance, df = (np.full(shape, np.nan) for _ in range(3))
+    values, centre, variance, df = (np.full(shape, np.nan) for _ in range(4))
+    least_p, limit = np.zeros(shape), np.full(shape, np.inf)
     clusters = np.zeros(shape, dtype=np.int64)
     for place, pair in enumerate(pairs):
         if pair.reason is not None:
             continue
         values[place] = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
-        if pair.paired:
+        centre[place] = values[place]
+        columns = shares_of_pair(numbers, kind, pair)
+        if columns is not None:
+            compared, limit[place] = difference_of_shares(columns), 1
+            source, least_p[place] = compared.source, compared.sign_flip_p
+            centre[place] = np.where(np.isnan(values[place]), np.nan, compared.centre)
+            clusters[place] = (columns[..., 1::2] > 0).sum(axis=1).min(axis=1)
+        elif pair.paired:
             source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), kind)
         else:
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
-    p = p_values(values.ravel(), [VarianceSource(variance.ravel(), df.ravel())]).reshape(shape)
+    p = p_values(centre.ravel(), [VarianceSource(variance.ravel(), df.ravel())]).reshape(shape)
+    p = np.where(np.isnan(p), p, np.fmax(p, least_p))
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
     # All parts of a pair are tested together, or all pairs.
     for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
         q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
         source = VarianceSource(variance[tests], df[tests])
-        low[tests], high[tests] = selected_ends(values[tests], q[tests], [source], ANY_VALUE, settings.alpha)
-    return Differences(kind, values, VarianceSource(variance, df), clusters, p, q, familywise, (low, high))
+        within = -limit[tests], limit[tests]
+        low[tests], high[tests] = selected_ends(centre[tests], q[tests], [source], within, settings.alpha)
+    source = VarianceSource(variance, df)
+    return Differences(kind, values, centre, limit, source, clusters, p, q, familywise, (low, high))
 
 
 def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
@@ -124,6 +141,27 @@ def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[Variance
         return moderate_variances(variance, clusters.astype(np.float64))[0], clusters
     # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
     return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
+
+
+def shares_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray | None:
+    """Returns what the shares of a pair count in each cluster, None where a number of the kind is no share.
+
+    Returns:
+        Shape (numbers, clusters, 4), as `difference_of_shares` takes it; where models were not asked the same templates
+        the clusters of the one stand before those of the other.
+    """
+    sides = []
+    for place in (pair.one, pair.other):
+        known, clusters = numbers.shares[place], numbers.without[place].shape[1]
+        if not known.keys() >= {*kind.rows[~np.isnan(numbers.values[place, kind.rows])].tolist()}:
+            return None
+        sides.append(np.stack([known.get(row, np.zeros((clusters, 2))) for row in kind.rows.tolist()]))
+    if not any(side.any() for side in sides):
+        return None
+    if pair.paired:
+        return np.concatenate(sides, axis=2)
+    one, other = (np.pad(side, [(0, 0), (0, 0), ends]) for side, ends in zip(sides, ((0, 2), (2, 0)), strict=True))
+    return np.concatenate([one, other], axis=1)
 
 
 def without_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray:
@@ -164,8 +202,14 @@ def comparison_rows(
         marks: those of the dataset's measures, which numbers of whole cells are judged by.
     """
     source = VarianceSource(found.source.variance.ravel(), found.source.df.ravel())
-    flat = found.values.ravel()
-    low, high = interval_ends(flat, half_width([source], settings.alpha), ANY_VALUE)
+    flat, p = found.values.ravel(), found.p.ravel()
+    limit = found.limit.ravel()
+    low, high = interval_ends(found.centre.ravel(), half_width([source], settings.alpha), (-limit, limit))
+    # An interval without 0 is a test that finds something.
+    low, high = (
+        np.where(p > settings.alpha, np.minimum(low, 0), low),
+        np.where(p > settings.alpha, np.maximum(high, 0), high),
+    )
     chosen, row = np.nonzero(rows_to_keep(found, numbers, pairs))
     place = chosen * len(found.kind.rows) + row
     size = np.where(np.isnan(flat[place]), -1, np.abs(flat[place]))
@@ -175,7 +219,7 @@ def comparison_rows(
         "difference": flat, "low": low, "high": high,
         "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
         "se": np.sqrt(source.variance), "df": np.where(np.isnan(low), np.nan, source.df),
-        "p": found.p.ravel(), "q": found.q.ravel(), "holm": found.holm.ravel(),
+        "p": p, "q": found.q.ravel(), "holm": found.holm.ravel(),
     }  # fmt: skip
     sides = {
         side: pl.Series(numbers.values[np.array([getattr(pair, side) for pair in pairs])[chosen], found.kind.rows[row]])
@@ -183,7 +227,9 @@ def comparison_rows(
     }
     known = pl.Series(~np.isnan(flat[place]))
     names = numbers.names[found.kind.rows[row]]
-    ranges = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    of_measure = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    # All other marks are those of intervals, which stand in the summary.
+    ranges = [mark for mark in of_measure if mark.original]
     letters = {
         name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))

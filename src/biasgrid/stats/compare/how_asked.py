@@ -17,11 +17,18 @@ OF_WRITING = ("temperature", "top_p", "max_tokens", "seed", "thinking", "system"
 """What decides texts, of the section `generation`."""
 OF_SERVERS = ("endpoint", "serve")
 PLAIN, TEMPLATE = "plain", "chat template"
-REFUSED, PROBABILITY = "refused", "answer_probability"
+REFUSED, PROBABILITY, ROOM = "refused", "answer_probability", "room"
 UNLIKE_REFUSALS = 0.05
 """Shares of refused answers that differ by more are told."""
 UNLIKE_PROBABILITY = 2.0
-"""Answer probabilities whose ratio is larger are told."""
+"""Answer probabilities whose ratio is larger are told, and what is in units of them is not compared."""
+UNLIKE_ROOM = 1.5
+"""Shares are not compared where the ratio of their room is larger."""
+SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
+    PROBABILITY: (UNLIKE_PROBABILITY, "answer probabilities", ("gamma", "mu_corrected", "strength")),
+    ROOM: (UNLIKE_ROOM, "room of shares", ("share_gamma", "share_mu_corrected", "share_strength")),
+}
+"""Of each scale its largest ratio, its name, and the measures that grow with it."""
 
 
 def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[str, Any]:
@@ -33,7 +40,7 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
 
     Returns:
         By name, of models that write `scoring` (how options were scored), `prompt` (`chat template` or
-        `plain`), what decides texts, and the shares `refused` and `answer_probability`.
+        `plain`), what decides texts, the shares `refused` and `answer_probability`, and `room`.
     """
     # Only of models that write is it recorded how their options were scored.
     asked = {SCORING: predictions.get("scored_by") or predictions.get("scoring")}
@@ -43,7 +50,7 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     written = predictions.get("generation") or {}
     asked |= {name: written.get(name) for name in OF_WRITING}
     wholes = measures.filter(pl.col(key).is_null() for key in MEASURE_KEYS)
-    shares = wholes.filter(pl.col("measure").is_in([REFUSED, PROBABILITY])).drop_nulls("value")
+    shares = wholes.filter(pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])).drop_nulls("value")
     asked |= dict(shares.unique("measure", keep="first", maintain_order=True).select("measure", "value").iter_rows())
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -60,6 +67,20 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
         if name not in across and one.get(name) != other.get(name):
             what = "scored" if name == SCORING else "asked"
             return f"{what} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
+    return None
+
+
+def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
+    """Says why a measure of two cells may not be compared that grows with a scale; None where it may.
+
+    Args:
+        measure: its name.
+        cells: how both were asked.
+    """
+    for scale, (limit, title, measures) in SCALES.items():
+        values = [cell[scale] for cell in cells if scale in cell]
+        if measure in measures and len(values) == len(cells) and max(values) > limit * min(values):
+            return f"unlike {title}, {joined(f'{value:.2g}' for value in values)}: {measure} grows with them"
     return None
 
 
@@ -84,6 +105,9 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
         elif name == PROBABILITY:
             if max(known) > UNLIKE_PROBABILITY * min(known):
                 yield f"answer probability {joined(f'{value:.2g}' for value in known)}"
+        elif name == ROOM:
+            if max(known) > UNLIKE_ROOM * min(known):
+                yield f"room of shares {joined(f'{value:.2g}' for value in known)}"
         elif any(value != values[0] for value in values):
             yield f"{name.replace('_', ' ')} {joined('none' if value is None else f'{value}' for value in values)}"
 

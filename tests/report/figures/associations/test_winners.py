@@ -21,7 +21,7 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
         | {"low": 0.8, "high": 1.0},
         {"model": "one", "subject": "Bob", "attribute": "stole", "value": 0.3, "measure": "gamma", "q": 0.01},
     ]
-    measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models)])
+    measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models, "gamma")])
     certain = with_known(measures, measures_of(rows, **known))
     figure = winners.figure(certain, FAITHS)
     shown = figure.data.select("model", "subject", "value", "low", "high", "found").rows()

@@ -61,10 +61,10 @@ def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
-    """Yields the differences of the means of groups, which are tested; nothing of fewer than two groups.
+    """Yields the differences of the shares of groups, which are tested; nothing of fewer than two groups.
 
     Args:
-        means: of groups, of one kind.
+        means: shares of groups, of one kind.
         groups: their names, in the order in which one is compared with another; not all need be there.
     """
     place = {group: number for number, group in enumerate(means.keys["group"])}
@@ -78,7 +78,7 @@ def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
     )
     prompts, sums = means.along[PROMPTS]
     both = Along(prompts, np.concatenate([sums[one], sums[other]], axis=2))
-    yield Sums(keys, {PROMPTS: both}, DIFFERENCE, test="q", compared=False)
+    yield Sums(keys, {PROMPTS: both}, DIFFERENCE, "difference of shares", test="q", compared=False)
 
 
 def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:

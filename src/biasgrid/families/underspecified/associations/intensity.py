@@ -111,28 +111,21 @@ def of_cell(measure: str, column: str, value: float | int | str | None) -> pl.Ex
     return pl.when(about).then(pl.lit(value)).otherwise(column).alias(column)
 
 
-def corrected_numbers(
-    gamma: ByCluster, eta: ByCluster | None = None, prefix: str = ""
-) -> Iterator[tuple[str, float, FloatArray]]:
-    """Yields what is corrected for noise, with what it is without each cluster, shape (1, clusters).
+def corrected_numbers(gamma: ByCluster, eta: ByCluster) -> Iterator[tuple[str, float, FloatArray]]:
+    """Yields what is corrected for noise, with what it is without each cluster, shape (1, clusters)."""
+    yield size_without_clusters("mu_corrected", gamma, mu_corrected)
+    yield size_without_clusters("eta_corrected", eta, eta_corrected)
+    yield size_without_clusters("strength", gamma, strength)
 
-    Args:
-        gamma: associations by cluster.
-        eta: their consistency, None where that is not wanted.
-        prefix: what the names of the numbers begin with.
-    """
-    parts: list[tuple[str, ByCluster | None, Callable[[ByCluster], float]]] = [
-        ("mu_corrected", gamma, mu_corrected),
-        ("eta_corrected", eta, eta_corrected),
-        ("strength", gamma, strength),
-    ]
-    for name, part, find in parts:
-        if part is None:
-            continue
-        without = np.full((1, part.clusters), np.nan)
-        if part.clusters >= FEWEST_CLUSTERS:
-            without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
-        yield f"{prefix}{name}", find(part), np.where(np.isnan(without).any(), np.nan, without)
+
+def size_without_clusters(
+    name: str, part: ByCluster, find: Callable[[ByCluster], float]
+) -> tuple[str, float, FloatArray]:
+    """Returns a name, a size of associations, and what it is without each cluster, shape (1, clusters)."""
+    without = np.full((1, part.clusters), np.nan)
+    if part.clusters >= FEWEST_CLUSTERS:
+        without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
+    return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
 
 def interval_row(measure: str, value: float, without: FloatArray, settings: StatisticsSettings) -> dict[str, Any]:

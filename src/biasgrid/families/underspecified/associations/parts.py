@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,11 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.associations.swap_groups import SumsOfSubjects, SwapGroups
-from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
+from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
+
+PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
+COMPARED_PARTS = (["subject"], ["subject", "attribute"])
+"""The kinds of parts that models are compared by."""
 
 ASSOCIATION_KEYS = [
     ["subject", "attribute"],
@@ -101,10 +106,20 @@ def membership(places: IntArray, count: int) -> FloatArray:
     return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
 
 
-def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects) -> Iterator[Sums]:
+def is_compared(sums: Sums) -> bool:
+    """Says whether models are compared by parts of a kind."""
+    return [key for key in PART_KEYS if key in sums.keys.columns] in COMPARED_PARTS
+
+
+def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects, asked: SwapGroups | None = None) -> Iterator[Sums]:
     """Yields the means of the parts of a cell that have swap groups, kind by kind.
 
     Two subjects of one group say nothing about it, so groups of subjects leave out their swap groups.
+
+    Args:
+        groups: the swap groups.
+        sums: what is summed over them.
+        asked: where these are some alone, all of them: parts of which none is left have no value.
     """
     units = {
         TEMPLATES: groups.templates,
@@ -115,13 +130,43 @@ def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects) -> Iterator[Sums]:
     for kind in part_kinds(groups):
         own, counts = kind.along(sums), kind.along(groups.counts)
         n = counts[TEMPLATES].sum(axis=1)
-        there = n > 0
+        of_all = n if asked is None or asked is groups else kind.along(asked.counts)[TEMPLATES].sum(axis=1)
+        there = of_all > 0
         along = {
             factor: Along(units[factor], np.stack([own[factor][there], counts[factor][there]], axis=-1))
             for factor in own
         }
-        keys = kind.names().with_columns(n=pl.Series(n.astype(np.int64)), left_out=pl.lit(0, pl.Int64))
+        counted = {"n": n, "left_out": of_all - n}
+        keys = kind.names().with_columns(pl.Series(name, each.astype(np.int64)) for name, each in counted.items())
         yield Sums(
             keys.filter(pl.Series(there)), along, MEAN, "moderated t",
             compared=False, claims_all=kind.is_of_subject_groups,
         )  # fmt: skip
+
+
+def mean_over_templates(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
+    """Returns a mean over all swap groups that varies with templates alone; see `mean_of_swap_groups`."""
+    along = {TEMPLATES: sum_units(values, groups.template, len(groups.templates))._replace(units=groups.templates)}
+    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(values)], "left_out": [left_out]})
+    return Sums(keys, along, interval="t")
+
+
+def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
+    """Returns a mean over all swap groups; templates of which there is none say nothing.
+
+    Args:
+        groups: the swap groups.
+        values: shape (groups,).
+        left_out: how many more have no value.
+    """
+    over_templates = mean_over_templates(groups, values, left_out)
+    along = {**over_templates.along}
+    names, count = groups.subjects.to_list(), len(groups.subjects)
+    sides = sum_units(np.tile(values, 2), np.concatenate([groups.one, groups.other]), count)
+    firsts = groups.firsts or count
+    along["subjects"] = Along(names[:firsts], sides.sums[:, :firsts])
+    if groups.firsts is not None:
+        along["others"] = Along(names[firsts:], sides.sums[:, firsts:])
+    attributes = groups.attributes.to_list()
+    along["attributes"] = sum_units(values, groups.attribute, len(attributes))._replace(units=attributes)
+    return replace(over_templates, along=along)

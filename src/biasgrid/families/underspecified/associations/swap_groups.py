@@ -78,6 +78,8 @@ class SwapGroups:
 
     def only(self, chosen: BoolArray) -> SwapGroups:
         """Returns some of the swap groups, of the same subjects, attributes and templates."""
+        if chosen.all():
+            return self
         columns = ("one", "other", "attribute", "template", "comparison")
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
@@ -105,7 +107,9 @@ class SwapGroups:
             np.bincount(place, values, minlength=size)
             for place, values in zip(self._places, (forward, backward), strict=True)
         )
-        return SumsOfSubjects.of((there + back).reshape(self.shape).astype(np.float64), self.across)
+        there += back
+        sums = there.reshape(self.shape).astype(np.float64, copy=False)
+        return SumsOfSubjects.of(sums, None if self.are_across else self.across)
 
     @cached_property
     def counts(self) -> SumsOfSubjects:
@@ -117,6 +121,11 @@ class SwapGroups:
         """Which subjects have groups that differ, shape (subjects, partners)."""
         group = self.subject_groups[1]
         return np.asarray((group[:, None] != group) & (group[:, None] >= 0) & (group >= 0))
+
+    @cached_property
+    def are_across(self) -> bool:
+        """Whether the subjects of every swap group have groups that differ."""
+        return bool(self.across[self.one, self.other].all())
 
 
 class SumsOfSubjects(NamedTuple):
@@ -135,9 +144,17 @@ class SumsOfSubjects(NamedTuple):
     across_by_partner: FloatArray
 
     @classmethod
-    def of(cls, sums: FloatArray, across: BoolArray) -> SumsOfSubjects:
-        """Adds up sums of shape (subjects, partners, attributes, templates)."""
+    def of(cls, sums: FloatArray, across: BoolArray | None) -> SumsOfSubjects:
+        """Adds up sums.
+
+        Args:
+            sums: shape (subjects, partners, attributes, templates).
+            across: see `SwapGroups.across`; None where there are no others.
+        """
         by_partner = sums.sum(axis=3)
+        if across is None:
+            by_template = sums.sum(axis=1)
+            return cls(by_template, by_partner, by_template, by_partner)
         if not across.any():
             nothing = np.zeros_like
             by_template = sums.sum(axis=1)

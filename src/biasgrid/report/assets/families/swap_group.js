@@ -1,5 +1,5 @@
 // What is behind an association: means by template and partner, and swap groups: four questions, in both orders of the
-// subjects, plainly and negated, and the sum that makes C.
+// subjects, plainly and negated, and the shares that make C.
 
 import {capital, chance, count, h, interval, name, number} from "../dom.js";
 import {real} from "../data.js";
@@ -8,12 +8,12 @@ import {dots, shares} from "../chart.js";
 import {table} from "../table.js";
 import {shown, templateColumns, veiled} from "../veil.js";
 
-const FIELDS = ["context", "question", "swapped", "negated", "own", "other", "answer", "at", "length", "atOther", "lengthOther"];
+const FIELDS = ["context", "question", "swapped", "negated", "own", "other", "answer", "at", "length", "atOther", "lengthOther", "share"];
 
 function swapGroup(group, subject) {
   const rows = group.rows.map((row) => {
     const told = Object.fromEntries(FIELDS.map((field, place) => [field, row[place]]));
-    return { ...told, own: real(told.own), other: real(told.other) };
+    return { ...told, own: real(told.own), other: real(told.other), share: real(told.share) };
   });
   const squares = rows.map((row) => square(row, subject, group.other));
   return h("article", { class: "group" }, h("h4", {}, capital(group.role), ": compared with ", name(group.other), `, template ${group.template}`), h("div", { class: "squares" }, squares), sum(rows, real(group.c)));
@@ -40,26 +40,26 @@ function marked(row) {
   return [parts, letters.slice(end).join("")];
 }
 
-function sumOf(rows) {
-  const mean = (negated, field) => {
-    const values = rows.filter((row) => row.negated === negated).map((row) => row[field]);
+// The mean share of the subject, of the two, in the questions and in their negations.
+function meanShares(rows) {
+  const mean = (negated) => {
+    const values = rows.filter((row) => row.negated === negated).map((row) => row.share);
     return values.reduce((one, two) => one + two, 0) / values.length;
   };
-  const [own, ownNot, other, otherNot] = [mean(false, "own"), mean(true, "own"), mean(false, "other"), mean(true, "other")];
-  return { terms: [own, ownNot, other, otherNot], value: 0.5 * (own - ownNot - (other - otherNot)) };
+  return [mean(false), mean(true)];
 }
 
 function sum(rows, c) {
-  if (rows.some((row) => row.own === null || row.other === null)) return h("p", { class: "sum" }, `C = ${number(c)}`);
-  const [own, ownNot, other, otherNot] = sumOf(rows).terms.map((each) => number(each));
-  return h("p", { class: "sum", "data-c": c }, `C = ½ × [(${own} − ${ownNot}) − (${other} − ${otherNot})] = ${number(c)}`);
+  if (rows.some((row) => row.share === null)) return h("p", { class: "sum" }, `C = ${number(c)}`);
+  const [plain, negated] = meanShares(rows).map((each) => number(each));
+  return h("p", { class: "sum", "data-c": c }, `C = share in the questions ${plain} − share in their negations ${negated} = ${number(c)}`);
 }
 
 export function numbersOf(one, label) {
   if (one.gamma === null) return h("p", {}, "This was not asked.");
   const way = one.gamma > 0 ? "more" : "less";
   const sure = one.q === null ? "Nothing tells how sure this is" : one.q <= DOUBT ? "This is significant" : "This is not significant";
-  return [h("p", {}, "γ ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${chance(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
+  return [h("p", {}, "Association ", h("strong", { "data-gamma": "" }, number(one.gamma)), ` ${interval(one.low, one.high) ? `[${interval(one.low, one.high)}]` : "–"}, q ${chance(one.q)}, η ${number(one.eta)}, n ${count(one.n)}`),
     h("p", {}, name(label), ` gives the attribute ${way} to this subject than to those it is compared with. ${sure}.`)];
 }
 

@@ -35,11 +35,11 @@ async function cellView(core, model, dataset, rest) {
   draw();
   const filter = h("input", { type: "search", "aria-label": "Show subjects and attributes with", placeholder: "Filter", value: choice.filter, oninput: (event) => change({ filter: event.target.value }) });
   const tools = h("div", { class: "tools" }, select("Order", [["similar", "similar ones together"], ["name", "by name"], ["list", "as in the lists"]], choice.order, (order) => change({ order, row: null, column: null })), filter);
-  return h("div", { class: "beside" }, h("div", {}, tools, legend(), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), subject_groups(found)), panel);
+  return h("div", { class: "beside" }, h("div", {}, tools, legend(found), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), subject_groups(found)), panel);
 }
 
-function legend() {
-  return h("p", { class: "soft" }, "Each box is γ: ", h("span", { class: "key towards level-5" }, "red"), " is tied to this subject more than to those it is compared with, ",
+function legend(found) {
+  return h("p", { class: "soft" }, `Each box is the association ${found.of_question ? "in the question alone, in log odds" : "of shares (how much more often, of the two, a subject is chosen)"}: `, h("span", { class: "key towards level-5" }, "red"), " is tied to this subject more than to those it is compared with, ",
     h("span", { class: "key away level-5" }, "blue"), " less; ", h("span", { class: "key doubtful" }, "hatched"), " is not significant (q, the expected share of false ones, is above 0.05). A dash was not asked.");
 }
 
@@ -78,7 +78,7 @@ function drawMatrix(core, model, dataset, found, told, change) {
 
 function sentence(one) {
   const bounds = interval(one.low, one.high);
-  return `${one.subject}: ${plain(one.attribute)}, γ ${number(one.gamma)}${bounds ? ` (${bounds})` : ""}${one.q === null ? "" : `, q ${chance(one.q)}`}`;
+  return `${one.subject}: ${plain(one.attribute)}, ${number(one.gamma)}${bounds ? ` (${bounds})` : ""}${one.q === null ? "" : `, q ${chance(one.q)}`}`;
 }
 
 function asTable(core, model, dataset, found) {
@@ -87,7 +87,7 @@ function asTable(core, model, dataset, found) {
   const columns = [
     { title: "Subject", head: true, value: (row) => row.subject, cell: (row) => link(to(row), name(row.subject)) },
     { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
-    { title: "γ", ...bold("gamma") }, { title: "Low", ...bold("low") }, { title: "High", ...bold("high") }, { title: "q", ...bold("q", chance) }, { title: "η", ...bold("eta") },
+    { title: "Association", ...bold("gamma") }, { title: "Low", ...bold("low") }, { title: "High", ...bold("high") }, { title: "q", ...bold("q", chance) }, { title: "η", ...bold("eta") },
     { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
   ];
   const rows = found.all.toSorted((one, other) => other.gamma - one.gamma);
@@ -98,7 +98,7 @@ function subject_groups(found) {
   if (!found.subject_groups.length) return null;
   const columns = [
     { title: "Group", head: true, value: (row) => row.subject_group }, { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
-    { title: "γ", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
+    { title: "Association", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
     intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
   ];
   return h("details", {}, h("summary", {}, "Groups of subjects"), table("Associations of groups of subjects", columns, found.subject_groups));

@@ -22,8 +22,8 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"The pairs of subject and attribute with the largest positive {GAMMA} of each model. Small marks are clusters "
-    "(templates that do not reword each other), the dot is their mean. It is filled if the association is "
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of shares of each model. Small marks are "
+    "clusters (templates that do not reword each other), the dot is their mean. It is filled if the association is "
     "significant (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
     "chance, so they have no interval. Associations describe these models and questions, not people."
 )
@@ -51,7 +51,7 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected interval, null of
         what is not significant) and `found` (whether it is one); strongest pair of each model first.
     """
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True).filter(pl.col("value") > 0)
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(pl.col("value") > 0)
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
     found = pl.col("q") <= SIGNIFICANT
     picked = ranked.group_by("model", maintain_order=True).head(count)

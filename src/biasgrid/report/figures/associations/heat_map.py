@@ -50,9 +50,9 @@ from biasgrid.tables.files import means_by
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"{GAMMA} of each subject (row) and attribute (column): a panel for each model or, if the title says so, the mean "
-    "over the models of a kind. Red: associated more with this subject than with its partners, blue: less, grey: not "
-    "asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
+    f"{GAMMA} of shares of each subject (row) and attribute (column): a panel for each model or, if the title says so, "
+    "the mean over the models of a kind. Red: associated more with this subject than with its partners, blue: less, "
+    "grey: not asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
     "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
     "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
 )
@@ -74,7 +74,7 @@ FEW_PANELS = 4
 
 def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
     """Returns the panel of each model: its own or, where these would be too many to read, that of its kind."""
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"])
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"])
     names, facts = context.names(gamma), context.facts(gamma)
     kinds = dict(facts.select("model", "kind").iter_rows())
     if len(names) * min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS) <= MOST_PANEL_ROWS:
@@ -93,7 +93,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
         `kind` (the panel), `subject`, `attribute`, `gamma`, and `found`, whether any of its models tells it from noise
         (null where none was tested), for all combinations; gamma is null where no model of the panel was asked.
     """
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True)
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
     found = gamma.group_by("kind", "subject", "attribute").agg(
         found=(pl.col("q") <= SIGNIFICANT).any(ignore_nulls=False)

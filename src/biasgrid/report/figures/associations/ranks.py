@@ -19,7 +19,7 @@ from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_the
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    f"Subjects ranked by {GAMMA}(subject), averaged over all attributes: 1 is the subject with which a model "
+    f"Subjects ranked by {GAMMA}(subject) of shares, averaged over all attributes: 1 is the subject with which a model "
     "associates the attributes most. Large points are means over the models of a kind, small ones the models: they "
     "show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and a mean in the "
     "middle of far points means that models disagree. Only subjects that all models of the kind were asked about "
@@ -39,7 +39,7 @@ def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFr
     Returns:
         `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has the largest gamma.
     """
-    gamma = select_rows(measures, "gamma", ["subject"])
+    gamma = select_rows(measures, "share_gamma", ["subject"])
     gamma = gamma.join(context.facts(gamma), on="model")
     models = pl.col("model").n_unique()
     shared = gamma.with_columns(models=models.over("kind")).filter(models.over("kind", "subject") == pl.col("models"))

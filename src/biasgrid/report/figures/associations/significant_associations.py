@@ -15,8 +15,8 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"{GAMMA} of every subject and attribute (right of 0: associated more with this subject than with others) against "
-    "its p: the higher a point, the less likely noise alone would give it. Blue points are significant results (q at "
+    f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this subject than with others)"
+    " against its p: the higher a point, the less likely noise alone would give it. Blue points are significant (q at "
     "most 0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. "
     "Points that would cover each other are drawn once. What one subject has more of the others have less, so points "
     "lie on both sides."
@@ -43,7 +43,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; what is found comes last.
     """
-    tested = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True).drop_nulls(["p", "q"])
+    tested = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).drop_nulls(["p", "q"])
     points = tested.with_columns(
         height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
         found=pl.when(pl.col("q") <= SIGNIFICANT).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),

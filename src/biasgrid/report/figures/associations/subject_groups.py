@@ -11,9 +11,9 @@ from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    f"{GAMMA} of a group of names and each attribute: right of 0 the model gives the attribute more to the group "
-    "that the title names first. The thick line is the interval over templates, with the same names, the thin one "
-    "over other names too. A dot is filled if the attribute is significant over both (q at most 0.05)."
+    f"{GAMMA} of shares of a group of names and each attribute: right of 0 the model gives the attribute more to the "
+    "group that the title names first. The thick line is the interval over templates, with the same names, the thin "
+    "one over other names too. A dot is filled if the attribute is significant over both (q at most 0.05)."
 )
 SUBJECT_GROUP_KEYS = ["subject_group", "attribute"]
 
@@ -25,7 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and other tables.
     """
-    rows = signed_rows(measures, context, "gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
+    rows = signed_rows(measures, context, "share_gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
     subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
         return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")

@@ -1,0 +1,211 @@
+"""How much numbers of groups vary with the names or terms that stand for these.
+
+A number of a group is that of its names against others: of two groups one less the other. How much other names would
+change it is told from how much names of one group differ. With many attributes that is divided in two: what a name has
+in an attribute alone, told from all attributes together, and what it has in all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray, IntArray, divide
+from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
+from biasgrid.stats.variance import FEWEST_VARIANCES, moderate_variances
+from biasgrid.tables.measures import MEASURE_KEYS
+
+NAMES, PARTNERS = "subjects", "others"
+"""The factors of numbers of groups of names: those of the group, and those of others that they are compared with."""
+ATTRIBUTE_KEYS = ("attribute", "attribute_group")
+"""In what numbers differ that are about the same names."""
+ROUNDING = 1e-24
+"""A variance that is no larger part of the square of the values is 0 but for rounding."""
+
+
+class Side(NamedTuple):
+    """The names on one side of numbers.
+
+    Attributes:
+        means: shape (numbers, names), of each name, NaN where a number has nothing of it.
+        weights: shape (numbers, names), how much of the side's mean is a name's.
+        groups: shape (names,), the group of each name, as only names of one group are alike.
+    """
+
+    means: FloatArray
+    weights: FloatArray
+    groups: IntArray
+
+    @classmethod
+    def of(cls, sums: FloatArray, groups: IntArray) -> Side:
+        """Makes it of sums of shape (numbers, names, 2), sum and count."""
+        counts = sums[..., 1]
+        return cls(divide(sums[..., 0], counts), divide(counts, counts.sum(axis=1, keepdims=True)), groups)
+
+    def only(self, numbers: IntArray) -> Side:
+        """Returns the names of some numbers."""
+        return Side(self.means[numbers], self.weights[numbers], self.groups)
+
+    @property
+    def spread(self) -> FloatArray:
+        """The variance of the side's mean in variances of a name: 1 / names where names weigh alike."""
+        return np.asarray((self.weights**2).sum(axis=1))
+
+
+class Deviations(NamedTuple):
+    """How far names are from the mean of their group.
+
+    Attributes:
+        values: shape (numbers, names), 0 where a number has nothing of a name.
+        df: shape (numbers,), degrees of freedom: names less groups.
+    """
+
+    values: FloatArray
+    df: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, groups: IntArray) -> Deviations:
+        """Takes the means of groups from values of shape (numbers, names), NaN where there are none."""
+        found, df = np.zeros_like(values), np.zeros(len(values))
+        for group in np.unique(groups):
+            own = values[:, groups == group]
+            known = ~np.isnan(own)
+            count = known.sum(axis=1)
+            means = divide(np.where(known, own, 0).sum(axis=1), count)
+            found[:, groups == group] = np.where(known, own - means[:, None], 0)
+            df += np.maximum(count - 1.0, 0)
+        return cls(found, df)
+
+    @property
+    def squares(self) -> FloatArray:
+        """The sum of their squares, shape (numbers,)."""
+        return np.asarray((self.values**2).sum(axis=1))
+
+
+def sources_of_groups(sums: Sums) -> list[VarianceSource]:
+    """Returns how numbers of groups vary with names: one source, or with ten attributes or more two.
+
+    Args:
+        sums: numbers of two groups, along `terms`, or of a group and its partners, along `subjects` and `others`.
+
+    Returns:
+        Variances are NaN where a side has no two names of one group.
+    """
+    one, other = sides_of(sums)
+    sets = numbers_of_same_names(sums)
+    is_told_apart = min(map(len, sets), default=0) >= FEWEST_VARIANCES
+    found = np.full((2 if is_told_apart else 1, 2, len(sums.keys)), np.nan)
+    for numbers in sets:
+        sides = one.only(numbers), other.only(numbers)
+        found[..., numbers] = names_and_common(*sides) if is_told_apart else [welch(*sides)]
+    return [VarianceSource(*each) for each in found]
+
+
+def has_two_sides(sums: Sums) -> bool:
+    """Says whether names stand on two sides of numbers, so that variances of both add up."""
+    return PAIR_OF_LISTS in sums.along or {NAMES, PARTNERS} <= {*sums.along}
+
+
+def sides_of(sums: Sums) -> tuple[Side, Side]:
+    """Returns the names on both sides of numbers."""
+    if PAIR_OF_LISTS in sums.along:
+        return sides_of_lists(sums.along[PAIR_OF_LISTS].sums)
+    groups = groups_of_names(sums)
+    return Side.of(sums.along[NAMES].sums, groups[NAMES]), Side.of(sums.along[PARTNERS].sums, groups[PARTNERS])
+
+
+def sides_of_lists(sums: FloatArray) -> tuple[Side, Side]:
+    """Returns the terms on both sides of differences of two lists, of shape (numbers, terms, 4)."""
+    alike = np.zeros(sums.shape[1], dtype=np.int64)
+    return Side.of(sums[..., :2], alike), Side.of(sums[..., 2:], alike)
+
+
+def lists_source(sums: FloatArray) -> VarianceSource:
+    """Returns how much differences of two lists vary with their terms.
+
+    Args:
+        sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
+    """
+    return welch(*sides_of_lists(sums))
+
+
+def groups_of_names(sums: Sums) -> dict[str, IntArray]:
+    """Returns the group of each name by factor: numbers of a group have only its own names along `subjects`."""
+    names, present = sums.along[NAMES].units, sums.along[NAMES].present
+    of_name: dict[str, int] = {}
+    if "subject_group" in sums.keys.columns:
+        codes = sums.keys["subject_group"].cast(pl.String).rank("dense").fill_null(0).to_list()
+        for number, code in enumerate(codes):
+            of_name |= {names[place]: int(code) for place in np.flatnonzero(present[number]).tolist()}
+    return {
+        factor: np.array([of_name.get(name, 0) for name in sums.along[factor].units], dtype=np.int64)
+        for factor in (NAMES, PARTNERS)
+    }
+
+
+def numbers_of_same_names(sums: Sums) -> list[IntArray]:
+    """Returns the numbers that differ in their attributes alone, together."""
+    about = [key for key in MEASURE_KEYS if key in sums.keys.columns and key not in ATTRIBUTE_KEYS]
+    if not about:
+        return [np.arange(len(sums.keys))]
+    names = sums.keys.select(about).with_row_index("number")
+    return [rows["number"].to_numpy().astype(np.int64) for _, rows in names.group_by(about, maintain_order=True)]
+
+
+def welch(one: Side, other: Side) -> VarianceSource:
+    """Returns how much differences of two sides vary with names (Welch, 1947; df by Satterthwaite, 1946).
+
+    Returns:
+        V = s² / n of one side plus that of the other; df = V² / sum of (s² / n)² / (n - 1).
+    """
+    parts, free = [], []
+    for side in (one, other):
+        apart = Deviations.of(side.means, side.groups)
+        squares = without_rounding(apart.squares, side)
+        parts.append(np.where(apart.df > 0, divide(squares, apart.df) * side.spread, np.nan))
+        free.append(apart.df)
+    variances, df = np.stack(parts), np.stack(free)
+    variance = variances.sum(axis=0)
+    # Where names are all the same, each side says so with all it has.
+    satterthwaite = divide(variance**2, divide(variances**2, df).sum(axis=0))
+    return VarianceSource(np.asarray(variance), np.where(variance == 0, df.sum(axis=0), satterthwaite))
+
+
+def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:
+    """Returns how much numbers of many attributes vary with what names have in one attribute, and in all of them.
+
+    Variances of one attribute are pooled over both sides, and strengthened by those of the others.
+
+    Args:
+        one: the names on one side, of numbers that differ in their attributes alone.
+        other: those on the other side.
+    """
+    attributes = len(one.means)
+    squares, df, shared = np.zeros(attributes), np.zeros(attributes), np.zeros(attributes)
+    known, of_shared = np.ones(attributes, dtype=np.bool_), 0.0
+    for side in (one, other):
+        apart = Deviations.of(side.means, side.groups)
+        there = ~np.isnan(side.means)
+        common = divide(apart.values.sum(axis=0), there.sum(axis=0))
+        of_name = Deviations.of(common[None], side.groups)
+        rest = Deviations.of(np.where(there, apart.values - common, np.nan), side.groups)
+        squares, df = squares + without_rounding(rest.squares, side), df + rest.df
+        known &= rest.df > 0
+        shared = shared + divide(of_name.squares, of_name.df) * side.spread
+        of_shared += float(of_name.df[0])
+    # A moderated variance is that of a mean of df + 1 units.
+    moderated, _ = moderate_variances(divide(squares, df) / (df + 1), df + 1)
+    # Names that are all the same vary by nothing where no other attribute says otherwise.
+    variance = np.nan_to_num(moderated.variance) * (df + 1)
+    variance = variance * (one.spread + other.spread) * attributes / (attributes - 1)
+    own = VarianceSource(np.where(known, variance, np.nan), moderated.df)
+    return own, VarianceSource(np.where(known, shared, np.nan), np.full(attributes, of_shared))
+
+
+def without_rounding(squares: FloatArray, side: Side) -> FloatArray:
+    """Returns sums of squares, 0 where they are nothing but rounding."""
+    largest = np.nan_to_num(np.abs(side.means)).max(axis=1, initial=0)
+    return np.where(squares <= ROUNDING * largest**2 * side.means.shape[1], 0.0, squares)

@@ -1,0 +1,204 @@
+"""Associations that do not depend on how probable words are, and models that do not read the negation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from numpy.testing import assert_allclose
+from preference_worlds import (
+    Array,
+    Places,
+    Size,
+    World,
+    estimated,
+    moving_mass,
+    observed,
+    places_of,
+    preferences,
+)
+
+from biasgrid.families.underspecified.associations.by_cluster import ByCluster
+from biasgrid.families.underspecified.associations.intensity import (
+    ASSOCIATION,
+    interval_row,
+    size_without_clusters,
+    strength,
+)
+from biasgrid.families.underspecified.associations.preference import preferences_of
+from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
+from biasgrid.families.underspecified.measures import measures_of_swap_groups
+from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import find_sums
+
+SIZE = Size()
+PLACES = places_of(SIZE)
+MASSES = (0.5, 0.05, 1e-3, 1e-4, 1e-5)
+GOLDEN = claims_of("preference")
+NO_EFFECT = np.zeros((SIZE.subjects, SIZE.attributes))
+RUNS = (pytest.param(8, 0.1), pytest.param(200, 0.0, marks=pytest.mark.long))
+"""How many runs, and how much farther from the rate they may be."""
+
+
+@pytest.fixture(scope="module")
+def golden() -> pl.DataFrame:
+    """The swap groups of the golden cell that have a share."""
+    rows = inputs_of("preference").with_row_index("instance")
+    nothing = {name: pl.lit(None, pl.Categorical) for name in ("group1", "group2", "attribute_group")}
+    instances = rows.with_columns(pl.col("subject1", "subject2", "attribute").cast(pl.Categorical), **nothing)
+    predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
+    found = compare_subjects(instances, predictions, "exact")
+    known = preferences_of(scores_in_groups(found)).has_share
+    assert len(found) == GOLDEN["swap_groups"]
+    assert (~known).sum() == GOLDEN["left_out"]
+    return found.filter(pl.Series(known))
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"), [("gamma", "gamma"), ("share", "share_gamma"), ("log_odds", "log_odds_gamma")]
+)
+def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measure: str) -> None:
+    rows = estimated(golden).of(measure)
+    values = dict(zip(rows.select(ASSOCIATION).iter_rows(), rows["value"], strict=True))
+    assert_allclose([values[tuple(key)] for key in GOLDEN["keys"]], GOLDEN[name], rtol=RELATIVE, atol=ABSOLUTE)
+
+
+def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
+    sums = [each for each in measures_of_swap_groups(golden, None) if not isinstance(each, pl.DataFrame)]
+    assert_allclose(find_sums(sums, "room", ()).values, GOLDEN["room"], rtol=RELATIVE)
+    assert_allclose(np.exp(find_sums(sums, "mass_change", ()).values), GOLDEN["factor"], rtol=RELATIVE)
+
+
+@pytest.mark.parametrize(("name", "column"), [("share", "share"), ("log_odds", "log_odds"), ("mass", "mass")])
+def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
+    golden: pl.DataFrame, name: str, column: str
+) -> None:
+    """The golden cell lacks some swap groups; its strengths are of the means of clusters."""
+    groups = SwapGroups.of(golden)
+    values = getattr(preferences_of(scores_in_groups(golden)), column)
+    by_template = [groups.sums(*each).by_template for each in ((values, -values), (None, None))]
+    means = by_template[0] / by_template[1]
+    row = interval_row(
+        *size_without_clusters("strength", ByCluster(means, np.ones_like(means)), strength), StatisticsSettings()
+    )
+    expected = GOLDEN[f"{name}_strength"]
+    for key in ("value", "se", "low", "high"):
+        assert row[key] == pytest.approx(expected[key], rel=BISECTED)
+
+
+def worlds(runs: int, make: Callable[[np.random.Generator], pl.DataFrame]) -> list[World]:
+    """Estimates of some worlds."""
+    return [estimated(make(np.random.default_rng(seed))) for seed in range(runs)]
+
+
+def noise(random: np.random.Generator, places: Places = PLACES, sd: float = 0.1) -> Array:
+    return np.asarray(random.normal(0, sd, (len(places.one), 2, 2)))
+
+
+def equal_odds(shift: float) -> Callable[[np.random.Generator], pl.DataFrame]:
+    """No association at all; words differ in probability, and masses of question and negation by a factor."""
+
+    def make(random: np.random.Generator) -> pl.DataFrame:
+        odds = preferences(PLACES, random.normal(size=SIZE.subjects), NO_EFFECT) + noise(random)
+        return observed(PLACES, odds, moving_mass(random, PLACES, SIZE, shift))
+
+    return make
+
+
+@pytest.mark.parametrize(("runs", "slack"), RUNS)
+def test_equal_odds_are_no_association_of_shares_however_masses_move(runs: int, slack: float) -> None:
+    found = worlds(runs, equal_odds(0.4))
+    of_shares, of_odds, of_gamma = (
+        np.mean([each.found(name).sum() for each in found]) for name in ("share_gamma", "log_odds_gamma", "gamma")
+    )
+    assert of_shares <= 1 + 10 * slack
+    assert of_odds <= 1 + 10 * slack
+    # Of 96 gammas, about half are significant though there is nothing.
+    assert of_gamma >= 30
+
+
+def test_shares_are_the_same_numbers_at_every_mass() -> None:
+    random = np.random.default_rng(1)
+    odds = preferences(PLACES, random.normal(size=SIZE.subjects), NO_EFFECT) + noise(random)
+    cells = [estimated(observed(PLACES, odds, mass)) for mass in MASSES]
+    for cell in cells:
+        assert_allclose(cell.values("share_gamma"), cells[0].values("share_gamma"), rtol=1e-9)
+        assert_allclose(cell.values("log_odds_gamma"), cells[0].values("log_odds_gamma"), rtol=1e-8, atol=1e-12)
+        assert_allclose(cell.found("share_gamma"), cells[0].found("share_gamma"))
+    sizes = [np.abs(cell.values("gamma")).mean() for cell in cells]
+    assert sizes[0] / sizes[-1] == pytest.approx(MASSES[0] / MASSES[-1], rel=1e-6)
+
+
+def some_effects(random: np.random.Generator) -> Array:
+    """Log odds of 1 between question and negation in 8 % of subjects and attributes."""
+    chosen = random.permutation(SIZE.subjects * SIZE.attributes) < 8
+    return np.asarray(0.5 * chosen.reshape(SIZE.subjects, SIZE.attributes))
+
+
+@pytest.mark.parametrize("words", [0.0, 1.0])
+@pytest.mark.parametrize(("runs", "slack"), RUNS)
+def test_known_log_odds_are_found_in_shares(runs: int, slack: float, words: float) -> None:
+    hits, wrong, correlations = [], [], []
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        effects = some_effects(random)
+        odds = preferences(PLACES, words * random.normal(size=SIZE.subjects), effects) + noise(random, sd=0.25)
+        cell = estimated(observed(PLACES, odds, moving_mass(random, PLACES, SIZE, 0.2)))
+        # Subjects and attributes are in the order of their names.
+        places = np.argsort([f"a{attribute}" for attribute in range(SIZE.attributes)])
+        known = effects[:, places]
+        found = cell.found("share_gamma").reshape(known.shape)
+        hits.extend(found[known > 0])
+        wrong.extend(found[:, ~(known > 0).any(axis=0)].ravel())
+        truth = known - known.mean(axis=0)
+        correlations.append(np.corrcoef(truth.ravel(), cell.values("share_gamma"))[0, 1])
+    assert np.mean(hits) >= 0.95 - slack
+    assert np.mean(wrong) <= 0.03 + slack
+    assert np.mean(correlations) >= 0.9
+
+
+@pytest.mark.parametrize(("runs", "slack"), RUNS)
+@pytest.mark.parametrize(
+    ("effect", "shift", "least", "most"),
+    [(0.0, 0.0, 0.0, 0.05), (0.0, 0.2, 0.95, 1.0), (0.0, 0.4, 0.95, 1.0), (0.5, 0.1, 0.0, 0.05)],
+)
+def test_mass_is_flagged_where_it_makes_much_of_gamma(
+    runs: int, slack: float, effect: float, shift: float, least: float, most: float
+) -> None:
+    flags = []
+    for seed in range(min(runs, 60)):
+        random = np.random.default_rng(seed)
+        effects = effect * random.normal(size=NO_EFFECT.shape)
+        odds = preferences(PLACES, random.normal(size=SIZE.subjects), effects) + noise(random)
+        row = estimated(observed(PLACES, odds, moving_mass(random, PLACES, SIZE, shift))).flag()
+        flags.append((row["value"] or 0) >= 0.3 and row.get("low", 0) > 0)
+    assert least - slack <= np.mean(flags) <= most + 2 * slack
+
+
+@pytest.mark.parametrize(("runs", "slack"), RUNS)
+@pytest.mark.parametrize(("reading", "is_flagged"), [(-1.0, False), (0.0, False), (0.5, True), (1.0, True)])
+def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_the_association(
+    runs: int, slack: float, reading: float, is_flagged: bool
+) -> None:
+    flags, of_shares, of_question, correlations = [], [], [], []
+    for seed in range(min(runs, 60)):
+        random = np.random.default_rng(seed)
+        effects = 0.5 * random.normal(size=NO_EFFECT.shape)
+        odds = preferences(PLACES, random.normal(size=SIZE.subjects), effects, reading) + noise(random, sd=0.5)
+        cell = estimated(observed(PLACES, odds, 0.5))
+        row = cell.reading()
+        flags.append(row["value"] > 0.5 and row["low"] > 0)
+        of_shares.append(cell.found("share_gamma").sum())
+        of_question.append(cell.found("question_association").sum())
+        known = effects[:, np.argsort([f"a{attribute}" for attribute in range(SIZE.attributes)])]
+        centred = known - known.mean(axis=0) - known.mean(axis=1, keepdims=True) + known.mean()
+        correlations.append(np.corrcoef(centred.ravel(), cell.values("question_association"))[0, 1])
+    assert abs(np.mean(flags) - is_flagged) <= 0.05 + slack
+    assert np.mean(correlations) >= 0.95
+    assert np.mean(of_question) >= 70
+    if reading == 1:
+        assert np.mean(of_shares) <= 1 + 10 * slack
