@@ -25,8 +25,7 @@ from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.reading import read
 from biasgrid.families.counterfactual.synthetic import corpus
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.groups.measures import difference
-from biasgrid.groups.terms import scores_of_terms
+from biasgrid.groups.terms import difference, scores_of_terms
 from biasgrid.stats.clusters import clusters_from_texts
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings

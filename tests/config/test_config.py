@@ -146,7 +146,7 @@ def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() 
         (
             "validity",
             {"cluster": 3},
-            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, balance",
+            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, at_chance, balance",
         ),
     ],
 )

@@ -19,6 +19,7 @@ from biasgrid.families.probe.files.metrics import METRICS
 from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.metric import (
     CONTROL,
     CONTROLS,
@@ -26,7 +27,6 @@ from biasgrid.tables.metric import (
     PACKAGE,
     SHARED,
     Limit,
-    Mark,
     Measure,
     check_definitions,
     read_definitions,
@@ -40,8 +40,9 @@ OTHERS = [folder for folder in FOLDERS if folder != SHARED]
 KINDS_OF_METRICS = ("metrics", "pairs")
 """Sections of what probes make their own metrics of, whose names are no measures."""
 OF_EACH_FAMILY = {
-    "coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "refused_difference", "undetected_difference",
-}  # fmt: skip
+    *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "one_answer"),
+    *("refused_difference", "undetected_difference"),
+}
 """What families count in ways of their own: what is answered, how texts end, and which texts are compared."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +29,10 @@ from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units, number_templates
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
-from biasgrid.groups.terms import TermScores, scores_of_terms, sums_of_terms
+from biasgrid.groups.terms import difference, right_class_difference, scores_of_terms, sums_of_terms
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
-    DIFFERENCE,
     MEAN,
-    PAIR_OF_LISTS,
     TEMPLATES,
     Along,
     Finish,
@@ -54,8 +51,6 @@ COMPARISON_TYPES = {
 }  # fmt: skip
 CURVE = [step / 20 for step in range(21)]
 """Thresholds of the failure rate's curve."""
-OF_SHARES: IntervalMethod = "difference of shares"
-PLAIN: IntervalMethod = "t"
 POOLED = "pooled over all cases, and folded at 0"
 """Why distances of pooled records have no interval."""
 
@@ -383,41 +378,6 @@ def of_single_templates(records: Records, main: RequestedComparison) -> Iterator
         whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
         for table in (values_table([score(scored)]), values_table([whole])):
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))
-
-
-def difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
-
-    Args:
-        scores: the scores of the terms of a bias type.
-        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
-    """
-    template, templates = number_templates(scores.template)
-    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
-    over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
-    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
-    for number, (one, other) in enumerate(pairs):
-        apart = of_groups[:, one] - of_groups[:, other]
-        both = ~np.isnan(apart)
-        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
-        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
-        over_templates[number] = np.concatenate(columns, axis=1)
-        for side, group in enumerate((one, other)):
-            own = scores.group_of == group
-            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
-            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
-    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
-    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
-    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
-    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
-    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
-    claims_all = bool(np.bincount(scores.group_of).max() > 1)
-    return Sums(keys, along, finish, interval, test="q", claims_all=claims_all)
-
-
-def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
-    return difference(scores, of_shares)
 
 
 def position(scored: ScoredRecords, swapped: pl.DataFrame) -> pl.DataFrame:

@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records, number_templates
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import Along, Sums
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, TEMPLATES, Along, IntervalMethod, Sums, sum_units
 from biasgrid.tables.metric import options_of, options_text
 
 TERM_SCORES = "term_scores"
@@ -89,6 +89,46 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
         yield TermScores(
             records.bias_types[code], names, group[first], sums, counts, records.template[rows][of_case], terms
         )
+
+
+OF_SHARES: IntervalMethod = "difference of shares"
+PLAIN: IntervalMethod = "t"
+"""How intervals of differences are made."""
+
+
+def difference(scores: TermScores, of_shares: bool = False) -> Sums:
+    """Mean over cases of one group's score less another's, over templates and, unless each group has one, terms.
+
+    Args:
+        scores: the scores of the terms of a bias type.
+        of_shares: whether the means of scores are shares, whose differences have an interval of their own.
+    """
+    template, templates = number_templates(scores.template)
+    of_groups, pairs = scores.scores, list(combinations(range(len(scores.groups)), 2))
+    over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
+    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
+    for number, (one, other) in enumerate(pairs):
+        apart = of_groups[:, one] - of_groups[:, other]
+        both = ~np.isnan(apart)
+        means = [np.where(both, of_groups[:, side], np.nan) for side in (one, other)] if of_shares else [apart]
+        columns = [sum_units(each, template, len(templates)).sums[0] for each in means]
+        over_templates[number] = np.concatenate(columns, axis=1)
+        for side, group in enumerate((one, other)):
+            own = scores.group_of == group
+            over_terms[number, own, 2 * side] = scores.sums[both][:, own].sum(axis=0)
+            over_terms[number, own, 2 * side + 1] = scores.counts[both][:, own].sum(axis=0)
+    sides = {name: [scores.groups[pair[side]] for pair in pairs] for side, name in enumerate(("group", "other"))}
+    n = over_templates[..., 1].sum(axis=1).astype(np.int64)
+    keys = pl.DataFrame({"bias_type": [scores.bias_type] * len(pairs), **sides, "n": n, "left_out": [0] * len(pairs)})
+    along = {TEMPLATES: Along(templates, over_templates), PAIR_OF_LISTS: Along(scores.terms, over_terms)}
+    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
+    claims_all = bool(np.bincount(scores.group_of).max() > 1)
+    return Sums(keys, along, finish, interval, test="q", claims_all=claims_all)
+
+
+def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
+    """Mean over cases of the probability of the right class for one group less that for another; see `difference`."""
+    return difference(scores, of_shares)
 
 
 MOST_GROUP_PERMUTATIONS = 20_000
