@@ -22,12 +22,13 @@ from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, 
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    "Ranks of the models of each dataset by mu corrected for noise and by strength: 1 is the most biased. A bar holds "
-    "all ranks that a model may have: it begins behind the models told to be more biased and ends before those told to "
-    "be less (Holm's tests of all pairs, over clusters). A model whose bar spans all ranks is told from none. Models "
-    "that were asked about different lists, or scored differently, are ranked apart, in colours of their own."
+    "Ranks of the models of each dataset by mu of shares corrected for noise and by strength: 1 is the most biased. A "
+    "bar holds all ranks that a model may have: it begins behind the models told to be more biased and ends before "
+    "those told to be less (Holm's tests of all pairs, over clusters). A model whose bar spans all ranks is told from "
+    "none. Models that were asked about different lists, or scored differently, are ranked apart, in colours of their "
+    "own."
 )
-RANKED_MEASURES = {"mu_corrected": "mu corrected for noise", "strength": "strength"}
+RANKED_MEASURES = {"share_mu_corrected": "mu of shares corrected for noise", "share_strength": "strength"}
 RANK_PANEL = 2.3
 """Width of a panel in inches."""
 RANK_ROW = 0.24
