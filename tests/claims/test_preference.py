@@ -20,6 +20,8 @@ from preference_worlds import (
     places_of,
     preferences,
 )
+from small_estimates import numbers_of, settings_of
+from swap_groups import design, with_scores
 
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import (
@@ -30,9 +32,10 @@ from biasgrid.families.underspecified.associations.intensity import (
 )
 from biasgrid.families.underspecified.associations.preference import preferences_of
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
+from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
 from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups
-from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums
 
 SIZE = Size()
@@ -202,3 +205,62 @@ def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_t
     assert np.mean(of_question) >= 70
     if reading == 1:
         assert np.mean(of_shares) <= 1 + 10 * slack
+
+
+def two_lists(reading: float) -> tuple[CellNumbers, Array]:
+    """The numbers of a cell of two lists of names with associations by list, and these."""
+    random = np.random.default_rng(3)
+    names = [f"{letter}{place}" for letter in "fm" for place in range(4)]
+    table = design(names, SIZE.attributes, 5, ["female"] * 4 + ["male"] * 4)
+    effects, words = random.normal(size=SIZE.attributes), dict(zip(names, random.normal(size=8), strict=True))
+    attribute = table["attribute"].cast(pl.String).str.slice(1).cast(pl.Int64).to_numpy()
+    of_words = [
+        words[one] - words[other] for one, other in table.select("subject1", "subject2").cast(pl.String).iter_rows()
+    ]
+    odds = np.array(of_words)[:, None] + effects[attribute][:, None] * np.array([1.0, reading])
+    noisy = np.repeat(odds[:, None], 2, axis=1) + random.normal(0, 0.2, (len(table), 2, 2))
+    share = 1 / (1 + np.exp(-noisy))
+    scores = 0.3 * np.stack([share, 1 - share], axis=-1)
+    settings = settings_of(DEFINITIONS.of("measures", "flags"), permutations=19)
+    options = {"task": "question-answering", "scoring": "exact", "measures": []}
+    return numbers_of("underspecified", with_scores(table, scores.reshape(-1, 8)), options, settings), effects
+
+
+def of_group(cell: CellNumbers, measure: str) -> pl.DataFrame:
+    """The claims about the first list and each attribute."""
+    rows = cell.estimates.filter(pl.col("measure") == measure, "is_claim", subject_group="female")
+    return rows.drop_nulls("attribute").sort(pl.col("attribute").str.slice(1).cast(pl.Int64))
+
+
+def whole(cell: CellNumbers, measure: str) -> dict[str, float | None]:
+    keys = ("subject", "attribute", "subject_group", "attribute_group")
+    of_cell = pl.all_horizontal(pl.col(key).is_null() for key in keys)
+    row = cell.estimates.filter(pl.col("measure") == measure, "is_claim", of_cell).row(0, named=True)
+    return {name: row[name] for name in ("value", "low", "high", "p", "n")}
+
+
+def test_where_the_negation_is_not_read_lists_differ_in_the_question_alone() -> None:
+    cell, effects = two_lists(reading=1.0)
+    claims = of_group(cell, "question_association")
+    assert claims["generalises_to"].unique().to_list() == ["clusters x names"]
+    assert np.corrcoef(claims["value"], effects - effects.mean())[0, 1] > 0.99
+    assert (claims["q"] <= 0.05).sum() >= 9
+    assert (of_group(cell, "share_gamma")["q"] <= 0.05).sum() == 0
+    reading, unread = whole(cell, "negation_reading"), whole(cell, "negation_unread")
+    assert (unread["value"], unread["low"]) == (reading["value"], reading["low"])
+    assert reading["value"] > 0.9 < reading["high"]
+    assert whole(cell, "question_strength")["low"] > 0
+    assert whole(cell, "share_strength")["low"] < 0.01
+    # What would be found is said in the units of what is counted.
+    assert 0.01 < cell.design.filter(name="mde_fdr")["value"].item() < 0.5
+
+
+def test_where_the_negation_is_read_shares_have_the_association() -> None:
+    cell, effects = two_lists(reading=-1.0)
+    claims = of_group(cell, "share_gamma")
+    assert np.corrcoef(claims["value"], effects)[0, 1] > 0.97
+    assert (claims["q"] <= 0.05).sum() >= 9
+    assert whole(cell, "negation_unread")["value"] < 0
+    assert whole(cell, "share_strength")["low"] > 0
+    assert whole(cell, "share_mu")["p"] == pytest.approx(0.05)
+    assert whole(cell, "disagreement")["value"] <= 0.1
