@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_cells import one_list, spans
+from small_cells import expanded, spans
 from small_estimates import estimates_of
 from worlds import gamma_of_groups
 
 from biasgrid.families.underspecified.associations.group_sizes import group_strength, strength_row
 from biasgrid.families.underspecified.measures import observe
+from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.stats.settings import StatisticsSettings
 
 
@@ -66,11 +67,12 @@ def test_two_names_of_a_group_have_a_strength_without_interval_and_one_has_none(
 
 def test_cells_with_groups_of_names_have_the_strength_of_groups_and_no_other_cells() -> None:
     random, options = np.random.default_rng(3), {"task": "question-answering", "scoring": "exact", "measures": []}
-    for groups in (["x"] * 3 + ["y"] * 3, None):
-        instances = one_list(6, groups, attributes=2, templates=3)
+    names = ["Ann", "Bea", "Carl", "Dan", "Eve", "Fay"]
+    for groups in (["x"] * 3 + ["y"] * 3, [None] * 6):
+        instances = expanded([Subjects({"[subj]": names}, groups)], attributes=2, templates=3)
         observed = observe(instances, spans(instances, *random.random((2, len(instances)))), options)
         rows = estimates_of("underspecified", observed, options, StatisticsSettings(clusters=range(3), permutations=9))
         told = rows.filter(rows["measure"].is_in(["group_strength", "question_group_strength"]))
-        assert len(told) == (2 if groups else 0)
+        assert len(told) == (2 if groups[0] else 0)
         assert (told["low"] < told["value"]).all()
         assert set(told["generalises_to"]) <= {"clusters x names"}

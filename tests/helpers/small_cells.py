@@ -9,7 +9,7 @@ from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 
-NAMES = ["Ann", "Bea", "Carl", "Dan", "Eve", "Fay"]
+NAMES = ["Ann", "Bea", "Carl", "Dan"]
 ALWAYS = pl.col("instance") >= 0
 
 
