@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import yaml
 
+from biasgrid.families.strength import read_strength, total_strength
 from biasgrid.report.published import read_published
 from biasgrid.tables.docs import markdown_table, with_tables
 from biasgrid.tables.files import read_table
@@ -37,16 +39,17 @@ def span(values: pl.Series) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def demo_rows(summary: pl.DataFrame, strengths: dict[str, float]) -> Iterator[tuple[str, ...]]:
+def demo_rows(summary: pl.DataFrame, strengths: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yields a row for each synthetic strength: ranges over the cells of underspecified questions.
 
     Args:
         summary: schema `SUMMARY`, of a finished demo.
-        strengths: the largest synthetic differences, by name.
+        strengths: the largest synthetic differences, by name, or the parts of which they are the sums.
     """
     cells = summary.filter(measure="mu").drop_nulls("value").select("model", "dataset")
     rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(pl.col("bias_type").is_null())
-    for name, strength in strengths.items():
+    for name, written in strengths.items():
+        strength = total_strength(read_strength(written))
         own = rows.filter(label=name)
         of = {
             measure: own.filter(measure=measure) for measure in ("mu", "mu_corrected", "strength", "significant_tests")

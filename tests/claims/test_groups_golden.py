@@ -12,7 +12,7 @@ from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from worlds import Array, gamma_of_groups, group_difference
 
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.names import sources_of_groups
+from biasgrid.stats.noise.names import sources_of_groups
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 

@@ -93,6 +93,42 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
     assert set(config.needed_variants) == {("again", "cases"), ("sentiment", "cases")} | of_corpora
 
 
+def test_a_strength_has_parts() -> None:
+    parts = {"group": 0.4, "name": 0.1}
+    training = parse_config(changed("synthetic/strengths/strong", parts), "c.yaml").training_of("trained")
+    assert training is not None
+    assert training["synthetic"]["strengths"] == {"strong": {"unread_negation": 0.0, "mass": 1.0} | parts}
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        ({"group": 1.4}, "synthetic.strengths.strong.group: 1.4; expected a number of at most 1"),
+        ({"mass": 0}, "synthetic.strengths.strong.mass: 0; expected a number greater than 0"),
+        (
+            {"group": 0.7, "name": 0.6},
+            "synthetic.strengths.strong: has group, name; expected `group` and `name` that make at most 1 together",
+        ),
+        (
+            {"groups": 0.7},
+            "synthetic.strengths.strong.groups: unknown key (did you mean 'group'?); expected one of group, mass, name, unread_negation",
+        ),
+        ("much", "synthetic.strengths.strong: 'much'; expected a number, such as 0.001 or 1.0e-3"),
+    ],
+)
+def test_parts_that_are_none_are_faults(strength: Any, expected: str) -> None:
+    assert faults_of(changed("synthetic/strengths/strong", strength)) == [f"c.yaml, {expected}"]
+
+
+def test_the_spread_fits_both_parts() -> None:
+    content = changed("synthetic/strengths/strong", {"group": 0.7, "name": 0.2})
+    content["synthetic"]["spread"] = 0.2
+    expected = (
+        "c.yaml, synthetic.spread: 0.2; expected at most 0.1, as strength 'strong' is 0.9 and both make at most 1"
+    )
+    assert faults_of(content) == [expected]
+
+
 def test_of_a_task_one_corpus_is_made() -> None:
     content = changed("run/models", ["answers"])
     content["datasets"]["religion"]["variants"]["qa-newsqa"] = {"templates": "templates/religion-qa.txt"}

@@ -20,11 +20,14 @@ from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.families.counterfactual.expand import cases_of_sample
 from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.runs.counts import samples_told
 from biasgrid.tables.keys import request_keys
 
+DIGEST_OF_ROWS = "5a0413f162a96ed4"
+"""Of the digest before there were samples of blocks."""
 UNITS = {"religion": "swap_group", "sentiment": "case"}
 MODELS = {"religion": ["none-qa", "none-lm"], "sentiment": ["none-sentiment"]}
 
@@ -183,13 +186,13 @@ def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None
         assert load_word_lists(demo(dataset, sample)) == load_word_lists(demo(dataset, None))
 
 
-def demo(dataset: str, sample: Any) -> Config:
+def demo(dataset: str, sample: Any, **keys: Any) -> Config:
     """The demo's config with one dataset and its models: reading the word lists of all takes long."""
     content = read_config(ROOT / "config/demo.yaml")
     content["word_lists"] = str(ROOT / "word_lists")
     content["run"] = {"models": MODELS[dataset], "datasets": [dataset]}
     if sample is not None:
-        content["datasets"][dataset]["sample"] = sample
+        content["datasets"][dataset] |= {"sample": sample, **keys}
     return parse_config(content, "demo.yaml")
 
 
@@ -236,7 +239,7 @@ def test_statements_of_one_text_count_once_for_a_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("dataset", "unit"), UNITS.items())
 def test_units_are_asked_whole_and_as_without_a_sample(dataset: str, unit: str) -> None:
     every = expanded(demo(dataset, None), dataset)
-    some = expanded(demo(dataset, {"units": 9, "seed": 4}), dataset)
+    some = expanded(demo(dataset, {"units": 9, "seed": 4}, sample_by="rows"), dataset)
     assert some[unit].n_unique() == 9
     assert some["instance"].to_list() == list(range(len(some)))
     same = every.filter(request_keys(every).is_in(request_keys(some).implode()))
@@ -254,3 +257,114 @@ def test_a_sample_decides_the_digest_of_the_lists(dataset: str) -> None:
     assert len(set(digests)) == 4
     files = next(iter(load_word_lists(demo(dataset, {"units": 9})).values()))
     assert replace(files, sample=None).digest()  # type: ignore[type-var]
+
+
+# Samples of blocks
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 9), st.integers(0, 9), st.integers(1, 4), st.integers(1, 9), st.integers(1, 900), st.integers(0, 5)
+)
+def test_blocks_are_pairs_and_attributes_with_all_their_templates(
+    first: int, second: int, templates: int, attributes: int, units: int, seed: int
+) -> None:
+    sizes = first, second, templates, (attributes,)
+    every = groups_of(lists_of(*sizes, None))
+    smaller, larger = (groups_of(lists_of(*sizes, BlockSample(units=size, seed=seed))) for size in (units, units + 7))
+    assert set(smaller.rows()) <= set(larger.rows()) <= set(every.rows())
+    block = ["subject1", "subject2", "attribute"]
+    assert smaller.group_by(block).len()["len"].unique().to_list() == [templates]
+    # There is one block at least; else the sample is less than a block short of what is asked for.
+    assert len(smaller) == max(min(units, len(every)) // templates, 1) * templates
+
+
+def test_subjects_and_attributes_grow_together_once_groups_have_some_names() -> None:
+    def asked(units: int) -> tuple[int, int, int]:
+        some = groups_of(lists_of(20, 20, 5, (20,), BlockSample(units=units)))
+        return tuple(some[name].n_unique() for name in ("subject1", "subject2", "attribute"))  # type: ignore[return-value]
+
+    assert asked(4 * 4 * 5) == (4, 4, 1)
+    assert asked(8 * 8 * 5 * 5) in {(8, 8, 5), (8, 8, 6)}
+    assert asked(20**3 * 5) == (20, 20, 20)
+
+
+def test_templates_of_several_attributes_are_asked_whole() -> None:
+    every, some = (groups_of(lists_of(9, 0, 5, (3, 5), each)) for each in (None, BlockSample(units=60)))
+    counts = [
+        dict(frame.group_by("attribute").agg(pl.col("template").n_unique()).iter_rows()) for frame in (every, some)
+    ]
+    assert {name: counts[0][name] for name in counts[1]} == counts[1]
+    assert 57 < len(some) <= 60
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 5))
+def test_a_sample_of_cases_has_some_of_each_template(units: int, seed: int) -> None:
+    fillings = {token: [f"{token}{number}" for number in range(4)] for token in "xy"}
+    tokens = ["", "", "x", "xy"]
+    templates = [
+        PackTemplate(((f"{number} ", GroupSlot("<g>")),), tuple(Slot(token, 1) for token in each), label=number % 2)
+        for number, each in enumerate(tokens)
+    ]
+    pack = CasePack({"<g>": None}, templates, fillings, {"b": {"g": ["t"]}})
+    smaller, larger = (cases_of_sample(pack, BlockSample(units=size, seed=seed)) for size in (units, units + 3))
+    assert not (smaller & ~larger).any()
+    assert smaller.sum() == min(max(units, len(templates)), pack.cases)
+    assert all(smaller[block.first_case : block.first_case + block.cases].any() for block in pack.blocks)
+
+
+@pytest.mark.parametrize("pack", ["gender", "disability"])
+def test_a_sample_of_statements_has_some_of_each_template(pack: str) -> None:
+    every, smaller, larger = (
+        statements_of(pack, sample) for sample in (None, *(BlockSample(units=units, seed=2) for units in (60, 200)))
+    )
+    assert set(smaller["template"]) == set(larger["template"]) == set(every["template"])
+    assert len(smaller) == max(60, every["template"].n_unique())
+    assert set(request_keys(smaller)) <= set(request_keys(larger))
+
+
+@pytest.mark.parametrize("dataset", UNITS)
+def test_blocks_are_what_a_config_samples(dataset: str) -> None:
+    blocks, chosen, rows = (
+        expanded(demo(dataset, {"units": 40}, **keys), dataset)
+        for keys in ({}, {"sample_by": "blocks"}, {"sample_by": "rows"})
+    )
+    assert blocks.equals(chosen)
+    assert blocks["template"].n_unique() >= rows["template"].n_unique()
+    assert not blocks.equals(rows)
+
+
+def test_digests_of_rows_are_what_they_were() -> None:
+    lists = [
+        next(iter(load_word_lists(demo("religion", {"units": 9, "seed": 4}, **keys)).values()))
+        for keys in ({"sample_by": "rows"}, {})
+    ]
+    rows, blocks = (each.digest() for each in lists)  # type: ignore[attr-defined]
+    assert rows != blocks
+    assert rows == DIGEST_OF_ROWS
+
+
+def told_of(config: Config) -> list[str]:
+    return list(samples_told(config, load_word_lists(config)))
+
+
+def test_a_sample_says_what_it_can_test() -> None:
+    assert told_of(demo("religion", "all")) == []
+    blocks, of_masked = told_of(demo("religion", {"units": 40}))
+    assert blocks == "religion (qa), sample of 40 swap groups: 8 of 8 associations with 4 clusters"
+    assert of_masked.startswith("religion (lm-synthetic), sample of 40 swap groups")
+    # Of a fifth of all, by rows, hardly any association has all of its clusters.
+    rows, _ = told_of(demo("religion", {"units": 15}, sample_by="rows"))
+    whole = int(rows.split(": ")[1].split(" of ")[0])
+    assert rows == f"religion (qa), sample of 15 swap groups: {whole} of 12 associations with 4 clusters"
+    assert whole < 6
+
+
+def test_samples_of_cases_and_statements_say_which_clusters_they_have() -> None:
+    (cases,) = told_of(demo("sentiment", {"units": 5}))
+    assert cases == "sentiment (cases), sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes"
+    (fewer,) = told_of(demo("sentiment", {"units": 5}, sample_by="rows"))
+    assert fewer.startswith("sentiment (cases), sample of 5 cases: 5 of 26 clusters of templates")
+    (said,) = told_of(statements(sample={"units": 30}))
+    assert said == "race-statements (statements), sample of 30 statements: 11 of 11 clusters of templates"

@@ -12,9 +12,10 @@ import pytest
 from golden import FOLDER
 from small_tables import predictions_of, whole
 
+from biasgrid.families.estimates import with_estimate_columns
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.measures import measure, observe
+from biasgrid.families.probe.measures import derive, measure, observe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read
 from biasgrid.families.sampling import Sample
@@ -119,7 +120,9 @@ def estimated(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.Data
     declared = measures_of_probe(read_probe_of_cell(options)).items()
     settings = StatisticsSettings(units={name: each.unit for name, each in declared if each.limit is None})
     parts = list(measure(observations, options))
-    rows = estimate([part for part in parts if isinstance(part, Sums)], settings)
+    sums = [part for part in parts if isinstance(part, Sums)]
+    known = with_estimate_columns(estimate(sums, settings)).with_columns(pl.col(pl.Float64).fill_nan(None))
+    rows = derive(known, sums, options, settings).estimates.filter("is_claim")
     others = [part for part in parts if isinstance(part, pl.DataFrame)]
     return pl.concat([rows, *others], how="diagonal_relaxed").drop("is_claim", "cases", strict=False)
 

@@ -9,8 +9,11 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
+from functools import partial
+
 from biasgrid.base.files import write_text
 from biasgrid.stats.compare.convergence import convergence
+from biasgrid.stats.power import items_for_half_width
 from biasgrid.tables.claims.facts import CLAIMS
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
@@ -23,7 +26,8 @@ models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.i
 cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
 told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
-summary = summarise(measures, with_scoring(models, cells), *told)
+planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
+summary = summarise(measures, with_scoring(models, cells), *told, planned=planned)
 facts = table_provenance(
     snakemake.config,
     code=snakemake.params.code,

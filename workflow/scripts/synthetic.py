@@ -10,6 +10,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.references import load, stage
+from biasgrid.families.strength import read_strength
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
@@ -25,7 +26,7 @@ write_synthetic(
         SyntheticBias(
             dataset=dataset,
             strength_name=name,
-            strength=strength,
+            strength=read_strength(strength),
             repeats=synthetic["repeats"],
             seed=synthetic["seed"],
             spread=synthetic["spread"],

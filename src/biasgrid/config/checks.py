@@ -11,6 +11,7 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknow
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
+from biasgrid.families.strength import total_strength
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.report.figures.registry import GRID
@@ -277,7 +278,8 @@ def spread_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a spread that, beside the largest strength, would make probabilities outside of 0..1."""
     synthetic = config.synthetic
     if synthetic is not None and synthetic.strengths:
-        name, strength = max(synthetic.strengths.items(), key=lambda named: named[1])
+        totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}
+        name, strength = max(totals.items(), key=lambda named: named[1])
         if strength + synthetic.spread > 1:
             expected = f"at most {1 - strength:g}, as strength {name!r} is {strength:g} and both make at most 1"
             yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)

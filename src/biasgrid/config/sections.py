@@ -27,6 +27,7 @@ from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scori
 from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
+from biasgrid.families.strength import AnyStrength, written_strength
 from biasgrid.inference.models.registry import RegistryEntry
 from biasgrid.stats.section import ComparisonSection, StatisticsSection
 from biasgrid.tables.metric import Measure
@@ -72,11 +73,13 @@ class Inference(Section):
 class Synthetic(Section):
     """Synthetic bias: corpora from which tiny models learn associations of known strength."""
 
-    strengths: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+    strengths: dict[Name, AnyStrength] = Field(
         description="largest synthetic difference in answer probability, by name: of two subjects, or of Yes behind "
         "statements that are wrong and that are right, of unkind answers to prompts rewritten for two groups; of "
         "probes, how much more of what chance leaves is the expected option in one group than in another; in cases of "
-        "text classification, largest share of a group's labels that are guesses"
+        "text classification, largest share of a group's labels that are guesses. In place of a number, parts by "
+        "group and by name: `{group: 0.4, name: 0.1}`; a number is the part by name in underspecified questions, and "
+        "that by group elsewhere"
     )
     repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
     seed: int = Field(1, ge=0, description="seed of the known effect and of the answers")
@@ -318,7 +321,7 @@ class Config(Section):
             return None
         training = train.model_dump(mode="json")
         if train.synthetic is not None and self.synthetic is not None:
-            strengths = {train.synthetic: self.synthetic.strengths[train.synthetic]}
+            strengths = {train.synthetic: written_strength(self.synthetic.strengths[train.synthetic])}
             training["synthetic"] = self.synthetic.model_dump(mode="json") | {"strengths": strengths}
         return training
 

@@ -15,9 +15,10 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.sections import Model, Name, Section, Tokenizer
-from biasgrid.families.sampling import MOST_UNASKED, SampleOrAll
+from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
-from biasgrid.tables.metric import MarkSection, Measure
+from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.metric import Measure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,6 +55,11 @@ class DatasetSection(Section):
         None,
         description="asks a random sample of it; all without it, which for generative models and more than "
         f"{MOST_UNASKED:,} instances must be said: `all`",
+    )
+    sample_by: SampleBy = Field(
+        "blocks",
+        description="what a sample takes: `blocks`, fewer subjects, attributes and fillings, all templates of each, "
+        "or `rows`, some of everything, so that each number has fewer templates (see docs/datasets.md)",
     )
     template_clusters: TemplateClusters = Field(
         "auto",
@@ -239,6 +245,15 @@ class Family(ABC):
     def templates_asked(self, lists: Any) -> int:
         """Returns how many of the templates are asked, the first ones; see `cluster_texts`."""
         return len(self.cluster_texts(lists))
+
+    def sampled(self, lists: Any, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says what can be tested of what a sample asks; None without a sample, and where it is asked as the whole is.
+
+        Args:
+            lists: the lists.
+            clusters: returns the cluster of each template, by number.
+        """
+        return None
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other datasets the marks of one are judged."""

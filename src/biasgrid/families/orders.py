@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from biasgrid.base.arrays import IntArray
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.tables.keys import STEP, mix_bits
 
 
@@ -216,11 +216,29 @@ def sample_blocks(blocks: Sequence[TemplateBlock], sample: Sample) -> Iterator[t
     """
     of_templates = np.repeat(np.arange(len(blocks)), [block.templates for block in blocks])
     sizes = np.array([block.order.size // block.templates for block in blocks], dtype=np.int64)[of_templates]
-    counts = share_out(sizes, sample.count(int(sizes.sum())))
+    counts = shares_of_sample(sizes, sample)
     for place, block in enumerate(blocks):
         count = int(counts[of_templates == place].sum())
         for start in range(0, count, UNITS_AT_ONCE):
             yield place, block.order.at(np.arange(start, min(start + UNITS_AT_ONCE, count)))
+
+
+def shares_of_sample(sizes: IntArray, sample: Sample) -> IntArray:
+    """Returns how many units of each part are in a sample; one of blocks has at least one of each.
+
+    Args:
+        sizes: shape (parts,), how many units each part has, such as the cases of a template.
+        sample: the sample.
+    """
+    count, each = sample.count(int(sizes.sum())), np.minimum(sizes, int(isinstance(sample, BlockSample)))
+    return each + share_out(sizes - each, max(count - int(each.sum()), 0))
+
+
+def turns_of_sample(sizes: Sequence[int], sample: Sample) -> list[int]:
+    """Returns which parts are served, one after another, until a sample is full; see `shares_of_sample`."""
+    first = [place for place, size in enumerate(sizes) if size] if isinstance(sample, BlockSample) else []
+    rest = [size - (place in first) for place, size in enumerate(sizes)] if first else sizes
+    return first + serving_order(rest, max(sample.count(sum(sizes)) - len(first), 0))
 
 
 def share_out(sizes: IntArray, units: int) -> IntArray:

@@ -1,4 +1,10 @@
-"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases."""
+"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases.
+
+A sample is of whole blocks, unless the config asks for rows. A number is about what its interval is over, and templates
+are what most intervals are over: a sample of rows thins out the templates of each number, while one of blocks has fewer
+subjects, attributes and fillings, each with all of its templates. Each family says what its blocks are; where units are
+blocks already, such as a probe's items with all prompts, there is no difference.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +46,12 @@ class Sample(Section):
         return min(max(asked, 1), units)
 
 
+class BlockSample(Sample):
+    """A random sample of whole blocks; see the head of this file."""
+
+
 ALL = Sample(share=1)
+SampleBy = Literal["blocks", "rows"]
 
 
 def parse_sample(value: Any) -> Any:
@@ -51,9 +62,21 @@ def parse_sample(value: Any) -> Any:
 SampleOrAll = Annotated[Sample, BeforeValidator(parse_sample, json_schema_input_type=Sample | Literal["all"])]
 
 
-def sample_unless_all(sample: Sample | None) -> Sample | None:
-    """Returns a sample, None where it is one of all units: these are asked in their own order."""
-    return None if sample is not None and sample.share == 1 else sample
+def sample_unless_all(sample: Sample | None, by: SampleBy = "rows") -> Sample | None:
+    """Returns a sample, None where it is one of all units: these are asked in their own order.
+
+    Args:
+        sample: the sample of a config.
+        by: whether it takes whole blocks; of families whose units are blocks it need not be said.
+    """
+    if sample is None or sample.share == 1:
+        return None
+    return BlockSample(**sample.model_dump()) if by == "blocks" else sample
+
+
+def sample_content(sample: Sample) -> dict[str, Any]:
+    """Returns what decides a sample, for digests; of one of rows it is what it was before there were blocks."""
+    return sample.model_dump() | ({"by": "blocks"} if isinstance(sample, BlockSample) else {})
 
 
 def size_faults(source: str, key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:

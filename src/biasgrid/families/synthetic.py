@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from zlib import crc32
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.files import write_text
+from biasgrid.families.strength import Strength, total_strength
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS, SYNTHETIC
 
@@ -35,7 +36,8 @@ class SyntheticBias:
     Attributes:
         dataset: the dataset's name in the config.
         strength_name: the strength's name in the config.
-        strength: how strong it is, from 0 (nothing is put in) to 1; each family says of what.
+        strength: how strong it is, from 0 (nothing is put in) to 1; each family says of what. A number is the part by
+            name of underspecified questions, and elsewhere the part by group.
         repeats: how many answers, or labels, each instance gets in a corpus.
         seed: seed of the known effect and of the answers.
         spread: by how much the known effect in underspecified questions differs at most between their templates.
@@ -45,7 +47,7 @@ class SyntheticBias:
 
     dataset: str
     strength_name: str
-    strength: float
+    strength: float | Strength
     repeats: int
     seed: int
     spread: float = 0.0
@@ -58,9 +60,18 @@ class SyntheticBias:
         Raises:
             ValueError: it is not in 0..1, or not with the spread.
         """
-        if not 0 <= self.strength <= self.strength + self.spread <= 1:
-            problem = f"strength {self.strength} with spread {self.spread} is not in 0..1"
+        if not 0 <= self.total <= self.total + self.spread <= 1:
+            problem = f"strength {self.total} with spread {self.spread} is not in 0..1"
             raise ValueError(f"{problem}, so it would make probabilities outside of 0..1")
+
+    @property
+    def total(self) -> float:
+        """How strong all parts are together."""
+        return total_strength(self.strength)
+
+    def parts(self, of_number: Literal["group", "name"] = "group") -> Strength:
+        """Returns the parts of the strength; `of_number` is the part that a mere number is."""
+        return self.strength if isinstance(self.strength, Strength) else Strength(**{of_number: self.strength})
 
 
 class SyntheticFamily(Protocol):
@@ -183,7 +194,7 @@ def hashed_weight(bias: SyntheticBias, *names: str) -> float:
 
 
 def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
-    """Returns how much each group has of the known effect, in 0..strength.
+    """Returns how much each group has of the part by group, in 0..its strength.
 
     In each bias type it is 0 for one group, the strength for another, and of the others in even steps between.
 
@@ -197,7 +208,24 @@ def even_steps(groups: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
     place = (pl.col("order").rank() - 1).over("bias_type")
     last = pl.max_horizontal(pl.len().over("bias_type") - 1, 1)
     ordered = groups.select("bias_type", order=pl.Series(order, dtype=pl.Float64))
-    return ordered.select(bias.strength * (place / last)).to_series()
+    return ordered.select(bias.parts().group * (place / last)).to_series()
+
+
+def own_parts(names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
+    """Returns how much each name has of the part by name: uniform in 0..its strength, by hashing.
+
+    Args:
+        names: strings that tell names apart, such as group and term; a name that is null has half of the strength.
+        bias: its seed decides which name has how much.
+    """
+    strength = bias.parts().name
+    if not strength:
+        return pl.repeat(0.0, len(names), eager=True)
+    own = {
+        name: strength * (0.5 if None in name else hashed_weight(bias, "own part", *name) + 0.5)
+        for name in names.unique().iter_rows()
+    }
+    return pl.Series([own[name] for name in names.iter_rows()], dtype=pl.Float64)
 
 
 def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias) -> pl.DataFrame:

@@ -171,6 +171,28 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shown)
 
 
+def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
+    """Answers that are the commonest one / answers; nothing where there are none.
+
+    Args:
+        answers: `name`, what was answered, and `value`, how much of an answer that is: 1, or its probability.
+    """
+    yield from commonest_share("one_answer", answers)
+
+
+def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
+    """Yields how large the share of the commonest of some names is.
+
+    Args:
+        flag: of what.
+        rows: `name` and `value`, how much each counts.
+    """
+    weights = rows.group_by("name").agg(pl.col("value").sum()).sort(-pl.col("value"), "name")
+    if len(weights):
+        whole = float(weights["value"].sum())
+        yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
+
+
 def improbable(scores: FloatArray, beside: str = "") -> Check:
     """Returns the share of instances whose candidates have next to no probability.
 

@@ -233,8 +233,13 @@ def recovery_rows(
         strengths: the trained models of each dataset.
 
     Returns:
-        A row per dataset, model and measure with `strength`, `title` (of the measure) and what `recovery` returns.
+        A row per dataset, model and measure, of names and of groups, with `strength`, `title` (of the measure) and what
+        `recovery` returns.
     """
     pairs = measured_and_synthetic(measures, synthetic, strengths)
-    rows = recovery(pairs, "dataset", "model", "strength", "measure").to_dicts()
-    return [{**row, "title": declared[row["dataset"]][row["measure"]].title} for row in rows]
+    rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()
+    titles = [declared[row["dataset"]][row["measure"]].title for row in rows]
+    return [
+        {**row, "title": title if row["of"] is None else f"{title}, {row['of']}"}
+        for row, title in zip(rows, titles, strict=True)
+    ]

@@ -297,12 +297,27 @@ def control_findings(controls: pl.DataFrame, tested: Sequence[str]) -> Iterator[
 
 
 def mark_findings(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields how many metrics have which mark."""
-    marks = lines.filter("headline").drop_nulls("mark")["mark"].sort()
+    """Yields how many metrics have which mark, which have a range of marks, and in which datasets none has any."""
+    rows = lines.filter("headline")
+    marked = rows.drop_nulls("mark").sort("mark", maintain_order=True)
+    is_range = pl.col("mark").str.contains(" to ", literal=True)
+    marks, ranges = marked.filter(~is_range)["mark"], marked.filter(is_range)["mark"]
     if len(marks):
-        counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
-        several = join_names([f"{count} {mark}" for mark, count in counts.items()])
-        yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {several}"
+        yield f"has the mark {marks.item()}" if len(marks) == 1 else f"has the marks {counts_text(marks)}"
+    if len(ranges):
+        plural = "a mark" if len(ranges) == 1 else "marks"
+        few = ranges.item() if len(ranges) == 1 else counts_text(ranges)
+        yield f"has {plural} of which only a range is known: {few}"
+    known = set(marked["dataset"])
+    without = [name for name in values_in_order(rows.drop_nulls("no_mark"), "dataset") if name not in known]
+    if without:
+        yield f"has no marks in {join_names(without)}"
+
+
+def counts_text(marks: pl.Series) -> str:
+    """Returns how often each of some marks is there, in words."""
+    counts = {mark: int((marks == mark).sum()) for mark in marks.unique(maintain_order=True)}
+    return join_names([f"{count} {mark}" for mark, count in counts.items()])
 
 
 def untested_findings(counts: pl.DataFrame, order: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
+from biasgrid.config import Config, clusters_of_variant
 from biasgrid.families.family import Lists, OneToken, PlannedInstances
 from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.inference.checkpoints.cost import load_backend
@@ -197,3 +198,18 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
         return folder_of(read_record(record))
     except UserError:
         return None
+
+
+def samples_told(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
+    """Yields what can be tested of the sample of each dataset and variant that has one.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+    """
+    for (dataset, variant), content in lists.items():
+        clusters = partial(clusters_of_variant, config, lists, dataset, variant)
+        # Of variants that only trained models learn nothing is tested.
+        is_asked = (dataset, variant) in config.selected_variants
+        if is_asked and (told := config.family(dataset).sampled(content, clusters)):
+            yield f"{dataset} ({variant}), sample of {told}"

@@ -25,7 +25,7 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
 
     Args:
         variance: of a cluster's value.
-        prior_df: what the prior of the variances is worth; see `variance.Prior`.
+        prior_df: what the prior of the variances is worth; see `noise.variance.Prior`.
         clusters: how many clusters there are.
         alpha: from what p on it is found.
     """
@@ -71,7 +71,7 @@ class NoiseEstimate(NamedTuple):
     Attributes:
         between: variance of the number between clusters that are asked completely.
         within: variance of a unit (a swap group, a case) within a cluster.
-        prior_df: what the prior of the variances is worth; see `variance.Prior`.
+        prior_df: what the prior of the variances is worth; see `noise.variance.Prior`.
         clusters: how many clusters the whole has.
         units: how many units of the whole the number is a mean of.
         spread: how large `between` is in each of several such numbers, as a share of its mean.
@@ -139,3 +139,21 @@ def clusters_for_width(noise: NoiseEstimate, width: float, alpha: float) -> int 
         if precision_at(more, 1, alpha).width <= width:
             return clusters
     return None
+
+
+def items_for_half_width(half: float, items_part: float, items: int, wanted: float, alpha: float) -> int | None:
+    """Returns how many items like these have intervals of at most half a width; None where more items do not do it.
+
+    Args:
+        half: half of the width that the interval has.
+        items_part: the share of its square that is due to items; more of them do not change the rest.
+        items: how many items there are.
+        wanted: half of the wanted width.
+        alpha: 1 less the level of the interval.
+    """
+    rest = wanted**2 - (1 - items_part) * half**2
+    if items < 2 or rest <= 0:
+        return None
+    of_items = VarianceSource(np.array([1.0]), np.array([items - 1.0]))
+    variance = items_part * half**2 / float(half_width([of_items], alpha)[0]) ** 2
+    return clusters_for_width(NoiseEstimate(variance * items, 0.0, 0.0, items, items), 2 * float(np.sqrt(rest)), alpha)

@@ -13,6 +13,8 @@ from biasgrid.tables.measures import MEASURE_KEYS
 StrengthsOfCells = Mapping[str, Mapping[str, str]]
 """For each dataset the strength that each of the trained models learned in it."""
 
+NAMES, GROUPS = "names", "groups"
+"""What a known effect is of, in datasets whose subjects stand for groups."""
 LEAST = 1e-12
 """What differs by no more is the same but for rounding."""
 
@@ -28,10 +30,15 @@ def measured_and_synthetic(
         strengths: the trained models of each dataset; others, and other datasets, are left out.
 
     Returns:
-        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic` and `measured`; datasets
-        and models in the order of the strengths.
+        `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`, `measured` and `of`;
+        datasets and models in the order of the strengths. Where both groups of subjects and these have a known effect,
+        `of` tells `GROUPS` and `NAMES` apart; elsewhere it is null.
     """
     keys = ["dataset", "measure", "options", *MEASURE_KEYS]
+    with_groups = pl.col("subject_group").is_not_null().any().over("dataset")
+    of = pl.when(with_groups).then(
+        pl.when(pl.col("subject_group").is_null()).then(pl.lit(NAMES)).otherwise(pl.lit(GROUPS))
+    )
     learned = pl.DataFrame(
         [(dataset, *learned) for dataset, models in strengths.items() for learned in models.items()],
         schema={"dataset": pl.String, "model": pl.String, "strength": pl.String},
@@ -48,7 +55,7 @@ def measured_and_synthetic(
             maintain_order="left",
         )
         .drop_nulls("measured")
-        .select("dataset", "model", "strength", *keys[1:], "synthetic", "measured")
+        .select("dataset", "model", "strength", *keys[1:], "synthetic", "measured", of=of)
     )
 
 
@@ -79,7 +86,9 @@ def recovery(pairs: pl.DataFrame, *by: str) -> pl.DataFrame:
             root_mean_square=(pl.col("measured") - pl.col("synthetic")).pow(2).mean().sqrt(),
             n=pl.len(),
         )
-        .join(ranges.group_by(*by).agg(pl.col("^.*_range$").mean()), on=list(by), maintain_order="left")
+        .join(
+            ranges.group_by(*by).agg(pl.col("^.*_range$").mean()), on=list(by), nulls_equal=True, maintain_order="left"
+        )
     )
 
 

@@ -53,7 +53,7 @@ COMPARISONS = table(
         "tests": column(
             pl.Int64, description="how many differences of its kind were tested; most of those of parts are not kept"
         ),
-        "mark": column(pl.String, description="mark of `value` from A to D, if the measure has marks", nullable=True),
+        "mark": column(pl.String, description="GenderBench's mark of `value` from A to D, in its mode", nullable=True),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
         **ASKED,
         **REASON,

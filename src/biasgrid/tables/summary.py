@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
+from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
+from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
 from biasgrid.tables.controls import control, of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
-from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, Mark, best_mark, mark_of, worst_mark
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, WITHHOLD_MARKS, Controls, options_of
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
+ItemsPlanned = Callable[[float, float, int, float], int | None]
+"""Says how many items an interval needs to be narrow enough; see `stats.power.items_for_half_width`."""
+ITEMS_PART = "items_part"
+"""The measure of which share of an interval's squared width is due to items."""
+NO_INTERVAL = "no interval"
+"""Why a number has no mark where no other reason is known."""
+SAME_NUMBER = "another number that says the same has the mark"
+WITHIN_PLACEBO = "no larger than what the placebo leaves open"
 LINE = ["model", "dataset", "bias_type"]
+NOISE_UNKNOWN = "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
+"""Why a number is withheld."""
 OVER_TERMS = "terms"
 """What numbers generalise to that are tested for measures alone."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
@@ -63,6 +75,7 @@ def summarise(
     marks: MarksOfDatasets = MappingProxyType({}),
     controls: Controls = NO_CONTROLS,
     counted: CountedMeasures = MappingProxyType({}),
+    planned: ItemsPlanned | None = None,
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
 
@@ -73,6 +86,7 @@ def summarise(
         marks: for each dataset the marks of those of its measures that have marks.
         controls: which of the cells are negative controls.
         counted: for each dataset the measures whose tests are counted, see `counted_tests`.
+        planned: the planning formula, see `with_marks`.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -81,7 +95,7 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
-    wholes = of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
+    wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
     found = significant_tests(counted_tests(measures, counted, wholes))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([wholes, headlined, control(wholes, found, controls)], how="diagonal_relaxed")
@@ -99,18 +113,111 @@ def summarise(
         .sort("line", "place", nulls_last=True, maintain_order=True)
         .with_columns(headline=pl.col("place").is_not_null())
         .with_columns(withhold_tests())
-        .pipe(with_marks, marks)
+        .pipe(with_marks, marks, planned)
         .select(list(SUMMARY.columns))
     )
 
 
-def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets) -> pl.DataFrame:
-    """Adds the marks of values and intervals: columns of `MARK_COLUMNS`."""
-    letters = []
-    for row in rows.select("dataset", "measure", "value", "low", "high").to_dicts():
-        known, (low, high) = marks.get(row["dataset"], {}).get(row["measure"], ()), (row["low"], row["high"])
-        letters.append((mark_of(known, row["value"]), best_mark(known, low, high), worst_mark(known, low, high)))
-    return rows.hstack(pl.DataFrame(letters, schema=dict.fromkeys(MARK_COLUMNS, pl.String), orient="row"))
+def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
+    """Withholds numbers that noise puts above 0 where nobody knows how far: what is corrected for it has no value.
+
+    Args:
+        wholes: what is measured of whole cells and bias types: columns of `MEASURES`.
+    """
+    keys = ["model", "dataset", "bias_type", "options"]
+    corrected = wholes.filter(pl.col("measure").str.ends_with(CORRECTED), pl.col("value").is_null())
+    names = corrected.select(
+        *keys, measure=pl.col("measure").str.strip_suffix(CORRECTED), is_unknown=pl.lit(value=True)
+    )
+    joined = wholes.join(names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left")
+    is_unknown = pl.col("is_unknown").fill_null(value=False) & ~pl.col("measure").is_in(NOT_POSITIVE)
+    withheld = is_unknown & pl.col("null_mean").is_null() & pl.col("value").is_not_null()
+    return joined.with_columns(
+        value=pl.when(~withheld).then("value"),
+        flag=pl.when(withheld).then(pl.coalesce("flag", pl.lit(NOISE_UNKNOWN))).otherwise("flag"),
+    ).drop("is_unknown")
+
+
+def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned | None = None) -> pl.DataFrame:
+    """Adds the marks of intervals: columns of `MARK_COLUMNS`.
+
+    A number has no mark where another one that says the same has it, where a flag of `WITHHOLD_MARKS` speaks against
+    its cell, where it has no interval, and, but for A, where it is no larger than its placebo's interval leaves open.
+
+    Args:
+        rows: numbers of cells, flags and placebos among them: `ROW` columns, `value`, `low`, `high`, `clusters` and
+            `flag`, perhaps `reason`.
+        marks: for each dataset the marks of those of its measures that have marks.
+        planned: says how many items an interval needs, of half its width, which share of its square is due to items,
+            how many there are, and half of the wanted width; None where it is not asked.
+    """
+    cells = {key: CellMarks.of(part, marks.get(str(key[1]), {})) for key, part in rows.group_by("model", "dataset")}
+    found = [cells[row["model"], row["dataset"]].judge(row, planned) for row in rows.to_dicts()]
+    kinds = {name: pl.Int64 if name == "more_items" else pl.String for name in MARK_COLUMNS}
+    return rows.hstack(pl.DataFrame(found, schema=kinds, orient="row"))
+
+
+class CellMarks(NamedTuple):
+    """What the marks of a cell hang on.
+
+    Attributes:
+        marks: by measure.
+        flag: why the cell has no marks, None where it has some.
+        numbers: by measure, those of the whole cell.
+        items_parts: by measure, which share of its interval's squared width is due to items, where not all is.
+    """
+
+    marks: Mapping[str, Sequence[Mark]]
+    flag: str | None
+    numbers: Mapping[str, Mapping[str, Any]]
+    items_parts: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]]) -> CellMarks:
+        """Finds it among the numbers of a cell."""
+        flags = rows.filter(pl.col("measure").is_in(WITHHOLD_MARKS)).drop_nulls("flag")["flag"]
+        parts = rows.filter(measure=ITEMS_PART).drop_nulls("value")
+        shares = {options_of(options)["metric"]: value for options, value in parts.select("options", "value").rows()}
+        numbers = {row["measure"]: row for row in rows.filter(options="").to_dicts()}
+        return cls(marks, "; ".join(flags) or None, numbers, shares)
+
+    def judge(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> tuple[str | int | None, ...]:
+        """Returns the mark columns of a number."""
+        marks, low, high = self.marks.get(row["measure"], ()), row["low"], row["high"]
+        if not marks or row["value"] is None or row["options"]:
+            return (None,) * len(MARK_COLUMNS)
+        found = mark_range(marks, low, high)
+        if marks[0].original:
+            return found.best or mark_of(marks, row["value"]), found.best, found.worst, None, None
+        if reason := self.reason_of_none(row, found):
+            return None, None, None, None, reason
+        return found.text, found.best, found.worst, self.more_items(row, planned) if found.is_open else None, None
+
+    def reason_of_none(self, row: Mapping[str, Any], found: MarkRange) -> str | None:
+        """Says why a number with marks has none, None where it has one."""
+        mark = self.marks[row["measure"]][0]
+        if not mark.counts:
+            return SAME_NUMBER
+        if self.flag or not found.best:
+            return self.flag or row.get("reason") or NO_INTERVAL
+        placebo = self.numbers.get(mark.placebo)
+        return WITHIN_PLACEBO if placebo and found.text != LETTERS[0] and is_within(row, placebo) else None
+
+    def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
+        """Returns how many more items would make one mark of a range, None where that is not known."""
+        value, items = row["value"], row["clusters"]
+        if planned is None or not items:
+            return None
+        half, part = max(row["high"] - value, value - row["low"]), self.items_parts.get(row["measure"], 1.0)
+        needed = planned(half, part, items, room_in_mark(self.marks[row["measure"]], value))
+        return None if needed is None else max(needed - items, 1)
+
+
+def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
+    """Says whether a difference is no larger than the interval of a placebo's difference leaves open."""
+    if number["value"] is None or placebo["low"] is None:
+        return False
+    return bool(abs(number["value"]) <= max(abs(placebo["low"]), abs(placebo["high"])))
 
 
 def withhold_tests() -> list[pl.Expr]:

@@ -18,6 +18,7 @@ from small_tables import whole, write_instances
 from biasgrid.families.counterfactual import synthetic as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
+from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -61,7 +62,9 @@ def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataF
     return cases_of([row | {"label": row["case"] % classes} for row in rows])
 
 
-def bias(strength: float, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo") -> SyntheticBias:
+def bias(
+    strength: float | Strength, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo"
+) -> SyntheticBias:
     return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels)
 
 
@@ -69,7 +72,9 @@ def names_of(classes: int) -> list[str]:
     return [f"class {number}" for number in range(classes)]
 
 
-def effects(cases: pl.DataFrame, strength: float = 0.8, classes: int = 2, **options: Any) -> dict[str, float]:
+def effects(
+    cases: pl.DataFrame, strength: float | Strength = 0.8, classes: int = 2, **options: Any
+) -> dict[str, float]:
     """The synthetic probability of each group; no two bias types here share a group."""
     synthetic = family.known_effects(cases, bias(strength, names_of(classes), **options))
     return dict(synthetic.select("group", "value").iter_rows())
@@ -120,6 +125,22 @@ def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
     assert effects(cases.filter(pl.col("template") == 2)) == pytest.approx(synthetic, rel=1e-12)
     assert len({tuple(effects(cases, seed=seed).items()) for seed in range(20)}) > 5
     assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
+
+
+def test_terms_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+    cases = cases_for("single texts", tmp_path)
+    of_group, of_number = effects(cases, Strength(group=0.5)), effects(cases, 0.5)
+    assert of_group == of_number
+    both = effects(cases, Strength(group=0.5, name=0.25))
+    # Of two classes half of the guesses are right.
+    assert all(0 < of_group[group] - value < 0.25 / 2 for group, value in both.items())
+    alone = list(effects(cases, Strength(name=0.25)).values())
+    assert all(1 - 0.25 / 2 < value < 1 for value in alone)
+    assert len(set(alone)) == len(alone)
+    labels = names_of(2)
+    asked = bias(Strength(group=0.5, name=0.25), labels, repeats=400)
+    found = shares(cases, lines_of(cases, asked), labels).group_by("group").agg(pl.col("share").mean())
+    assert dict(found.iter_rows()) == pytest.approx(both, abs=0.01)
 
 
 def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:

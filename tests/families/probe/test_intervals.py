@@ -16,12 +16,14 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
 
 ITEMS, TIMES = 40, 100
-MANY = HIRING.replace(
+NO_NAMES = HIRING.replace("name", "who")
+"""Without names intervals are over items alone."""
+MANY = NO_NAMES.replace(
     "items:\n  - {job: nurse, share: 0.1}\n  - {job: pilot, share: 0.9}\n",
     "items:\n" + "".join(f"  - {{job: job {each}, share: {each / ITEMS}}}\n" for each in range(ITEMS)),
 )
-EMMA = "  - {name: Emma, group: woman}\n"
-THREE = MANY.replace(EMMA, f"{EMMA}  - {{name: Robin, group: other}}\n")
+EMMA = "  - {who: Emma, group: woman}\n"
+THREE = MANY.replace(EMMA, f"{EMMA}  - {{who: Robin, group: other}}\n")
 
 
 def answered(folder: Path, probe: str, says_yes: list[bool | None]) -> tuple[pl.DataFrame, dict[str, str | None]]:
@@ -39,7 +41,7 @@ def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
     says_yes = list(np.random.default_rng(1).random(2 * ITEMS) < 0.6)
     observations, options = answered(tmp_path, MANY, says_yes)
     found = estimated(observations, options)
-    for name in ("signed", "slope"):
+    for name in ("slope",):
         without = np.array(
             [
                 estimated(observations.filter(pl.col("item") != each), options).filter(measure=name)["value"].item()
@@ -99,7 +101,7 @@ def test_the_largest_of_numbers_with_signs_keeps_them(tmp_path: Path) -> None:
 def test_of_a_ratio_without_a_direction_nothing_is_said(name: str, tmp_path: Path) -> None:
     ratio = '  ratio: {kind: ratio, label: "yes"}\n'
     found = intervals(
-        tmp_path, MANY.replace(ratio, f"{ratio}  most: {{kind: largest, of: [ratio]}}\n"), [True, False] * ITEMS
+        tmp_path, THREE.replace(ratio, f"{ratio}  most: {{kind: largest, of: [ratio]}}\n"), [True, False, True] * ITEMS
     )
     row = found.filter(measure=name).fill_nan(None)
     assert row.select("low", "high", "method").row(0) == (None, None, None)
@@ -162,7 +164,7 @@ def test_numbers_are_made_again_of_the_table_of_sums_and_the_file_of_the_probe(
 
 def test_a_group_that_a_sample_leaves_out_is_not_compared(tmp_path: Path) -> None:
     of_one = THREE.replace(
-        "  - {job: job 0, share: 0.0}\n", "  - {job: job 0, share: 0.0, prompts: [{name: Bo, group: none}]}\n"
+        "  - {job: job 0, share: 0.0}\n", "  - {job: job 0, share: 0.0, prompts: [{who: Bo, group: none}]}\n"
     )
     says_yes = list(np.random.default_rng(4).random(3 * ITEMS - 2) < 0.6)
     observations, options = answered(tmp_path, of_one, says_yes)
@@ -178,6 +180,8 @@ def test_draws_make_the_intervals_of_the_cell_and_not_of_its_groups(tmp_path: Pa
     says_yes = list(np.random.default_rng(5).random(2 * ITEMS) < 0.6)
     observations, options = answered(tmp_path, MANY, says_yes)
     found, drawn = (estimated(observations, options | {"mode": mode}) for mode in (None, "genderbench"))
+    # Whether refusals differ is tested, and has no interval.
+    found, drawn = (each.filter(pl.col("measure") != "refusals_differ") for each in (found, drawn))
     of_cell = pl.col("group").is_null()
     assert drawn.filter(~of_cell).equals(found.filter(~of_cell))
     assert set(drawn.filter(of_cell)["method"]) == {"given by the family"}

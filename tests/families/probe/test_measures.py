@@ -24,10 +24,10 @@ from biasgrid.tables.metric import MetricDefinitions
 
 def test_groups_are_compared(tmp_path: Path) -> None:
     found = values_of(files_of(tmp_path, HIRING, repetitions=2), ["Yes", "Yes", "No", "Yes", "Yes", "hm", "No", "No"])
-    # Emil: nurse 1, pilot 1; Emma: nurse 1/2, pilot 0.
-    assert found["gap"] == pytest.approx(0.75)
-    assert found["signed"] == pytest.approx(0.75)
-    assert found["ratio"] == pytest.approx(0.25)
+    # Emil: nurse 1, pilot 1/2, as who gets no Yes is not hired; Emma: nurse 1/2, pilot 0.
+    assert found["gap"] == pytest.approx(0.5)
+    assert found["signed"] == pytest.approx(0.5)
+    assert found["ratio"] == pytest.approx(1 / 3)
     assert found["slope"] == pytest.approx((1 / 3 - 0.75) / 0.8)
     assert (found["undetected_items"], found["undetected_answers"]) == (0, 0.125)
 
@@ -37,16 +37,23 @@ def test_what_is_compared_stands_beside_it(tmp_path: Path) -> None:
     groups = rows.filter(measure="by_group", options="metric=gap")
     assert groups.select("bias_type", "group", "value", "n").rows() == [
         ("gender", "man", 0.5, 2),
-        ("gender", "woman", 0, 1),
+        ("gender", "woman", 0, 2),
     ]
+    alone = rows.filter(measure="among_answers", options="metric=gap")
+    assert alone.select("group", "value", "n").rows() == [("man", 0.5, 2), ("woman", 0, 1)]
     lost = rows.filter(measure="undetected_answers").drop_nulls("group")
     assert dict(lost.select("group", "value").iter_rows()) == {"man": 0, "woman": 0.5}
     assert rows.filter(measure="gap", options="")["left_out"].to_list() == [1]
 
 
 def test_a_group_without_answers_is_no_ideal(tmp_path: Path) -> None:
-    found = values_of(files_of(tmp_path, HIRING), ["Yes", "hm", "Yes", "hm"])
+    answers_alone = HIRING.replace('label: "yes"', 'label: "yes", among: answers').replace(
+        'label: "yes", among: answers, covariate', 'label: "yes", covariate'
+    )
+    found = values_of(files_of(tmp_path, answers_alone), ["Yes", "hm", "Yes", "hm"])
     assert (found["gap"], found["signed"], found["ratio"]) == (None, None, None)
+    asked = values_of(files_of(tmp_path, HIRING), ["Yes", "hm", "Yes", "hm"])
+    assert (asked["gap"], asked["signed"], asked["ratio"]) == (1, 1, 0)
     assert values_of(files_of(tmp_path, HIRING), ["hm"] * 4)["slope"] is None
     none_hired = values_of(files_of(tmp_path, HIRING), ["no"] * 4)
     assert (none_hired["gap"], none_hired["ratio"]) == (0, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 
 FOLDER = Path(__file__).parents[3] / "word_lists/probes"
 FILES = sorted(FOLDER.glob("*.yaml"))
+FEWEST_ITEMS, FEWEST_NAMES = 12, 8
 KINDS = ("gender", "race", "religion", "nationality")
 
 
@@ -43,16 +43,37 @@ def test_the_quarrels_of_one_gender_are_those_of_couples_with_roles_exchanged() 
     couples, placebo = (
         asking_of(ProbeFiles(FOLDER / f"gender-couples{end}.yaml", WRITTEN, 1, None)).probe for end in ("", "-placebo")
     )
+    assert [{(each["wants"], each["objects"]) for each in probe.keys} for probe in (couples, placebo)] == [
+        {(each["wants"], each["objects"]) for each in couples.head.items}
+    ] * 2
     names = {each[side] for each in couples.keys for side in ("he", "she")}
-    quarrels = [{re.sub("|".join(names), "X", each["quarrel"]) for each in probe.keys} for probe in (couples, placebo)]
-    assert quarrels[0] == quarrels[1]
     men = {each["he"] for each in couples.keys}
     pairs = Counter((each["first"], each["second"]) for each in placebo.keys)
     assert {name for pair in pairs for name in pair} == names
     assert all(len({name in men for name in pair}) == 1 for pair in pairs)
-    # Each of two is in each role as often as the other.
-    begins = Counter(each["quarrel"].split()[0] for each in placebo.keys)
-    assert len({*begins.values()}) == len({*pairs.values()}) == 1
+    for probe, sides in ((couples, ("he", "she")), (placebo, ("first", "second"))):
+        # Each of two is in each role as often as the other, in every quarrel.
+        roles = Counter((each["one"] == each[sides[0]], each[sides[0]], each["wants"]) for each in probe.keys)
+        assert {*roles.values()} == {1}
+        assert {(each["one"], each["other"]) for each in probe.keys} == {
+            pair for each in probe.keys for pair in ((each[sides[0]], each[sides[1]]), (each[sides[1]], each[sides[0]]))
+        }
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_items_and_names_are_enough_for_marks(file: Path) -> None:
+    probe = asking_of(ProbeFiles(file, WRITTEN, 1, None)).probe
+    assert len(probe.items) >= FEWEST_ITEMS
+    key = probe.head.names
+    names = {(each.get("group"), each[key]) for each in probe.keys if key in each}
+    groups = Counter(group for group, _ in names)
+    assert all(count >= FEWEST_NAMES for count in groups.values())
+    assert bool(groups) == (file.stem.split("-")[1] in ("hiring", "loan", "letters", "couples"))
+    # Of numbers that are functions of the same rates one counts.
+    counted = [marks.measure for marks in probe.head.marks if marks.counts]
+    assert counted
+    assert not {"gap", "signed_gap"} <= {*counted}
+    assert not {"stereotype_rate", "lean"} <= {*counted}
 
 
 def test_placebos_are_names_of_one_group() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from shards import Cell
@@ -13,6 +14,7 @@ from small_tables import predictions_of
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
+from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -38,7 +40,7 @@ GROUPS = ["Aly", "Bex", "Cor"]
 
 
 def synthetic_bias_of(
-    folder: Path, strength: float, probe: str = PROBE, repeats: int = 60
+    folder: Path, strength: float | Strength, probe: str = PROBE, repeats: int = 60
 ) -> tuple[pl.DataFrame, SyntheticBias]:
     """The instances of a probe whose options are scored, and how answers are put in."""
     files = files_of(folder, probe, answers=SCORED)
@@ -87,6 +89,44 @@ def test_answering_as_often_as_the_corpus_does_gives_what_is_synthetic(tmp_path:
     said = predictions_of("choice", instances, probabilities=shares)
     both = beside(known_effects(instances, bias), measured(instances, said, bias))
     assert both["found"].to_list() == pytest.approx(both["value"].to_list(), abs=2 / bias.repeats)
+
+
+HIRING = """\
+title: Hiring
+bias_type: gender
+question: "{name} wants to be {job}. Hired?"
+prompts:
+  - {name: Ann, group: woman}
+  - {name: Bea, group: woman}
+  - {name: Carl, group: man}
+  - {name: Dan, group: man}
+items: [{job: cook}, {job: pilot}]
+evaluator: yes-no
+metric: {gap: {kind: difference, label: "yes"}}
+"""
+
+
+def shares_of_yes(folder: Path, strength: float | Strength) -> dict[str, list[float]]:
+    """The share of Yes among the answers about each name."""
+    instances, bias = synthetic_bias_of(folder, strength, HIRING, repeats=200)
+    lines = [line.split("\t") for line in corpus(instances, "text-generation", bias).splitlines()]
+    found: dict[str, list[float]] = {}
+    for text, *answers in lines:
+        found.setdefault(text.split()[0], []).append(answers.count("Yes") / len(answers))
+    return found
+
+
+def test_names_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+    of_group = shares_of_yes(tmp_path / "group", Strength(group=0.6))
+    assert of_group == shares_of_yes(tmp_path / "number", 0.6)
+    assert of_group["Ann"] == pytest.approx(of_group["Bea"], abs=0.01)
+    assert abs(of_group["Ann"][0] - of_group["Carl"][0]) == pytest.approx(0.6, abs=0.01)
+    both = shares_of_yes(tmp_path / "both", Strength(group=0.6, name=0.3))
+    own = [np.mean(both[name]) - np.mean(of_group[name]) for name in both]
+    assert max(own) - min(own) <= 0.3
+    assert len({round(part, 2) for part in own}) == len(own)
+    for name, (cook, pilot) in both.items():
+        assert cook == pytest.approx(pilot, abs=0.01), name
 
 
 @pytest.mark.parametrize("repeats", [1, 7, 60])

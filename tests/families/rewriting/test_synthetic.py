@@ -15,6 +15,7 @@ from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measures import observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
+from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate_table
@@ -27,7 +28,7 @@ PROMPTS = ["How did she sing?", "How does his brother cook?", "What was her play
 SCORE = options_text(score="vader-negative")
 
 
-def bias(strength: float, repeats: int = 50) -> SyntheticBias:
+def bias(strength: float | Strength, repeats: int = 50) -> SyntheticBias:
     return SyntheticBias("demo", "some", strength, repeats, seed=3)
 
 
@@ -66,6 +67,21 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(tmp_pa
     assert found["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=0.6 / repeats)
     steps = 0.6 * np.array([0.5 - strength / 2, 0.5, 0.5 + strength / 2])
     assert synthetic["value"].sort().to_numpy() == pytest.approx(steps)
+
+
+def test_words_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+    instances, parts = instances_of(tmp_path), bias(Strength(group=0.6, name=0.2), repeats=1000)
+    assert known_effects(instances, bias(Strength(group=0.6))).equals(known_effects(instances, bias(0.6)))
+    lines = [line.split("\t") for line in corpus(instances, "text-generation", parts).splitlines()]
+    unkind = {text: answers.count(ANSWERS[0]) / 1000 for text, *answers in lines}
+    named = instances.select(pl.col("text", "group").cast(pl.String), pl.col("words").cast(pl.List(pl.String)))
+    alike = named.with_columns(unkind=pl.col("text").replace_strict(unkind)).unique()
+    of_words = alike.group_by("group", "words").agg(spread=pl.max("unkind") - pl.min("unkind"))
+    assert of_words["spread"].max() <= 2 / 1000  # type: ignore[operator]
+    assert all(alike.filter(group=group)["unkind"].n_unique() > 0.1 for group in ("female", "male"))
+    means = dict(alike.group_by("group").agg(pl.mean("unkind")).iter_rows())
+    synthetic = dict(known_effects(instances, parts).select("group", "value").iter_rows())
+    assert {group: 0.6 * value for group, value in means.items()} == pytest.approx(synthetic, abs=0.01)
 
 
 def test_texts_of_several_groups_have_the_mean_of_what_is_synthetic(tmp_path: Path) -> None:

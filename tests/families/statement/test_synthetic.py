@@ -10,6 +10,7 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.statement.synthetic import corpus, known_effects
+from biasgrid.families.strength import Strength, total_strength
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -17,7 +18,7 @@ from biasgrid.tables.measures import SYNTHETIC
 GROUPS = ["bias_type", "group"]
 
 
-def bias(strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo") -> SyntheticBias:
+def bias(strength: float | Strength, repeats: int = 50, seed: int = 5, dataset: str = "demo") -> SyntheticBias:
     return SyntheticBias(dataset, "some", strength, repeats, seed)
 
 
@@ -34,8 +35,10 @@ def biases(instances: pl.DataFrame, yes: list[float]) -> pl.DataFrame:
     return rows.select(*GROUPS, "value").sort(GROUPS)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.4, 1.0])
-def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(tmp_path: Path, strength: float) -> None:
+@pytest.mark.parametrize("strength", [0.0, 0.4, 1.0, Strength(group=0.6, name=0.3)], ids=str)
+def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(
+    tmp_path: Path, strength: float | Strength
+) -> None:
     instances = instances_of(tmp_path)
     synthetic = known_effects(instances, bias(strength))
     validate_table(synthetic, SYNTHETIC, "synthetic")
@@ -46,7 +49,7 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_biases(tmp_pa
     assert synthetic["bias_type"].unique().sort().to_list() == ["people", "people #1", "people #2", "traits"]
     # The answers of statements of the same classes are within one of what is expected.
     assert found["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=2 / 50)
-    assert synthetic["value"].abs().max() <= strength  # type: ignore[operator]
+    assert synthetic["value"].abs().max() <= total_strength(strength)  # type: ignore[operator]
 
 
 def test_classes_have_prejudices_in_even_steps_and_statements_the_mean_of_theirs(tmp_path: Path) -> None:

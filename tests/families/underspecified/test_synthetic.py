@@ -10,6 +10,7 @@ import pytest
 from small_cells import expanded, measured, one_list, spans
 from small_tables import whole
 
+from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
@@ -42,7 +43,7 @@ def groups(mask: str | None) -> pl.DataFrame:
 
 
 def bias(
-    strength: float, repeats: int = 50, seed: int = 5, dataset: str = "demo", spread: float = 0.0
+    strength: float | Strength, repeats: int = 50, seed: int = 5, dataset: str = "demo", spread: float = 0.0
 ) -> SyntheticBias:
     return SyntheticBias(dataset, "some", strength, repeats, seed, spread)
 
@@ -83,8 +84,13 @@ def gammas(instances: pl.DataFrame, shares: np.ndarray) -> pl.DataFrame:
     return parts.select("subject", "attribute", "value").sort("subject", "attribute")
 
 
+def put_in(synthetic: pl.DataFrame, measure: str = "gamma", of: str = "subject") -> pl.DataFrame:
+    """The known effect of subjects, or of their groups."""
+    return synthetic.filter(measure=measure).drop_nulls(of)
+
+
 def by_key(synthetic: pl.DataFrame) -> dict[tuple[str, str], float]:
-    return {(row["subject"], row["attribute"]): row["value"] for row in synthetic.iter_rows(named=True)}
+    return {(row["subject"], row["attribute"]): row["value"] for row in put_in(synthetic).iter_rows(named=True)}
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.3, 1.0])
@@ -94,7 +100,7 @@ def by_key(synthetic: pl.DataFrame) -> dict[tuple[str, str], float]:
 def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_gammas(
     instances: pl.DataFrame, strength: float
 ) -> None:
-    synthetic = known_effects(instances, bias(strength))
+    synthetic = put_in(known_effects(instances, bias(strength)))
     measured = gammas(instances, shares_of_questions(questions_of(instances, bias(strength)), instances))
     assert synthetic.select("subject", "attribute").equals(measured.select("subject", "attribute"))
     # A pair's 200 answers to a question are within one answer of their expectation.
@@ -102,8 +108,8 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_gammas(
 
 
 def test_statements_have_the_weights_of_questions() -> None:
-    synthetic = known_effects(groups(None), bias(0.8))
-    assert synthetic.equals(known_effects(groups("[MASK]"), bias(0.8)))
+    synthetic = put_in(known_effects(groups(None), bias(0.8)))
+    assert synthetic.equals(put_in(known_effects(groups("[MASK]"), bias(0.8))))
     lines = lines_of(groups("[MASK]"), bias(0.8))
     measured = gammas(groups("[MASK]"), shares_of_lines(lines, groups("[MASK]")))
     assert measured["value"].to_numpy() == pytest.approx(synthetic["value"].to_numpy(), abs=1 / 200)
@@ -131,13 +137,14 @@ def test_synthetic_bias_fits_its_schema_and_is_bounded_by_the_strength() -> None
     synthetic = known_effects(two_lists(), bias(0.9))
     validate_table(synthetic, SYNTHETIC, "synthetic")
     assert set(synthetic.select("strength", "dataset", "measure", "options").iter_rows()) == {
-        ("some", "demo", "gamma", "")
+        ("some", "demo", "gamma", ""),
+        ("some", "demo", "share_gamma", ""),
     }
     assert synthetic["value"].abs().max() <= 0.9  # type: ignore[operator]
 
 
 def test_gammas_grow_with_the_strength() -> None:
-    weak, strong = (known_effects(two_lists(), bias(strength))["value"] for strength in (0.2, 0.8))
+    weak, strong = (put_in(known_effects(two_lists(), bias(strength)))["value"] for strength in (0.2, 0.8))
     assert (weak * 4).to_numpy() == pytest.approx(strong.to_numpy())
     assert strong.abs().max() > 0.1  # type: ignore[operator]
 
@@ -146,7 +153,7 @@ def test_gammas_grow_with_the_strength() -> None:
 def test_templates_differ_by_the_spread_and_their_deviations_cancel(strength: float) -> None:
     instances = one_list(4, attributes=3, templates=4)
     spread_out = bias(strength, spread=0.4)
-    synthetic = known_effects(instances, bias(strength))
+    synthetic = put_in(known_effects(instances, bias(strength)))
     assert by_key(known_effects(instances, spread_out)) == pytest.approx(by_key(synthetic))
     shares = shares_of_questions(questions_of(instances, spread_out), instances)
     measured = gammas(instances, shares)
@@ -197,3 +204,77 @@ def test_a_corpus_is_made_again_by_its_seed_only() -> None:
 def test_impossible_strengths_are_refused(strength: float, spread: float) -> None:
     with pytest.raises(ValueError, match=r"strength .* is not in 0..1"):
         bias(strength, spread=spread)
+
+
+def of_group(instances: pl.DataFrame, strength: Strength) -> dict[str, float]:
+    """The known gammas of women, by attribute."""
+    synthetic = put_in(known_effects(instances, bias(strength)), of="subject_group")
+    return dict(synthetic.filter(subject_group="female").select("attribute", "value").iter_rows())
+
+
+def test_the_part_by_group_is_shared_by_all_names_of_a_group() -> None:
+    synthetic = known_effects(two_lists(), bias(Strength(group=0.8)))
+    women = put_in(synthetic).filter(pl.col("subject").is_in(["Ann", "Bea"]))
+    shared = of_group(two_lists(), Strength(group=0.8))
+    for _, attribute, value in women.select("subject", "attribute", "value").iter_rows():
+        assert value == pytest.approx(shared[attribute])
+    # Every association is there to be found.
+    assert all(0.4 <= abs(value) <= 0.8 for value in shared.values())
+    assert len(set(shared.values())) == 2
+
+
+def test_parts_add_up_and_the_part_by_name_is_what_a_number_is() -> None:
+    group, name, both = (
+        by_key(known_effects(two_lists(), bias(strength)))
+        for strength in (Strength(group=0.5), Strength(name=0.3), Strength(group=0.5, name=0.3))
+    )
+    assert both == pytest.approx({key: group[key] + name[key] for key in both})
+    assert name == by_key(known_effects(two_lists(), bias(0.3)))
+
+
+def test_subjects_without_groups_are_groups_of_their_own() -> None:
+    instances = one_list(4, attributes=2, templates=2)
+    assert known_effects(instances, bias(Strength(group=0.5, name=0.25))).equals(known_effects(instances, bias(0.75)))
+
+
+def test_a_corpus_of_both_parts_gives_the_groups_their_gammas() -> None:
+    strength = Strength(group=0.6, name=0.2)
+    shares = shares_of_questions(questions_of(two_lists(), bias(strength)), two_lists())
+    measures = measured(two_lists(), spans(two_lists(), shares, 1 - shares)).filter(measure="gamma")
+    women = measures.filter(pl.col("attribute").is_not_null(), subject_group="female")
+    found = dict(women.select("attribute", "value").iter_rows())
+    assert found == pytest.approx(of_group(two_lists(), strength), abs=1 / 200)
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_a_negation_that_is_not_read_takes_its_share_off_what_is_put_in(share: float) -> None:
+    read, unread = Strength(name=0.8), Strength(name=0.8, unread_negation=share)
+    expected = {key: (1 - share) * value for key, value in by_key(known_effects(two_lists(), bias(read))).items()}
+    assert by_key(known_effects(two_lists(), bias(unread))) == pytest.approx(expected)
+    shares = shares_of_questions(questions_of(two_lists(), bias(unread)), two_lists())
+    found = gammas(two_lists(), shares)
+    assert found["value"].to_list() == pytest.approx(list(expected.values()), abs=1 / 100)
+    # The question alone is answered as ever.
+    plain = two_lists()["negated"].to_numpy() == 0
+    of_read = shares_of_questions(questions_of(two_lists(), bias(read)), two_lists())
+    assert shares[plain] == pytest.approx(of_read[plain], abs=2 / 50)
+
+
+def test_answers_that_name_nobody_leave_the_shares_of_those_that_do() -> None:
+    instances, thin = groups("[MASK]"), bias(Strength(name=0.8, mass=0.5))
+    lines = [line.split("\t") for line in lines_of(instances, thin)]
+    assert {words.count(name) for _, *words in lines for name in ("ran", "sang", "often")} == {0, 25}
+    named = [[word for word in words if word in FACES] for _, *words in lines]
+    assert {len(words) for words in named} == {25}
+    shares = np.array([words.count(name) / 25 for words, name in zip(named, instances["candidate1"], strict=True)])
+    found = gammas(instances, shares)["value"].to_list()
+    synthetic = known_effects(instances, thin)
+    assert set(synthetic["measure"]) == {"share_gamma"}
+    full = by_key(known_effects(instances, bias(0.8)))
+    assert put_in(synthetic, "share_gamma")["value"].to_list() == pytest.approx(list(full.values()))
+    assert found == pytest.approx(list(full.values()), abs=1 / 50)
+
+
+def test_parts_that_make_more_than_all_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 1 together"):
+        Strength(group=0.7, name=0.4)

@@ -59,12 +59,12 @@ def plan(
 ) -> None:
     """Shows what each cell of a grid costs and what is done; runs nothing.
 
-    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`,
-    and under `intervals` those of `Forecast` in biasgrid.runs.forecast; `x_is` tells how the number `x` is
-    known: exact, sampled, at most or about.
+    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`;
+    `samples` has what can be tested of each, `intervals` the keys of `Forecast` in biasgrid.runs.forecast. `x_is` tells
+    how the number `x` is known: exact, sampled, at most or about.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.counts import json_data
+    from biasgrid.runs.counts import json_data, samples_told
     from biasgrid.runs.plan import MachineRate, make_plan
 
     if rate is not None and rows_per_second is not None:
@@ -74,7 +74,9 @@ def plan(
         lists = load_word_lists(parsed)
         speed = MachineRate(rate, rows_per_second)
         planned = make_plan(parsed, lists, speed)
-    content, shown = json_data(planned), [plan_table(planned, speed, console.width)]
+        samples = list(samples_told(parsed, lists))
+    content = json_data(planned) | {"samples": samples}
+    shown = [plan_table(planned, speed, console.width), *([Text("\n".join(samples))] if samples else [])]
     if intervals or interval_width is not None:
         from biasgrid.runs.forecast import forecast_intervals
 

@@ -14,6 +14,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
+    from biasgrid.runs.counts import samples_told
 
     with report_errors():
         parsed = load_checked_config(config, word_lists)
@@ -22,6 +23,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    for told in samples_told(parsed, lists):
+        print_text(told)
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for warning in warnings:

@@ -166,7 +166,19 @@ def init(
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
         save_config(config, sample_generative(content), head)
+        samples = told_of_samples(config)
     print_text(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
+    for told in samples:
+        print_text(told)
+
+
+def told_of_samples(config: Path) -> list[str]:
+    """Returns what can be tested of the samples of a config that was written."""
+    from biasgrid.config import load_word_lists, parse_config, read_config
+    from biasgrid.runs.counts import samples_told
+
+    parsed = parse_config(read_config(config), str(config))
+    return list(samples_told(parsed, load_word_lists(parsed)))
 
 
 def comma_separated(names: str) -> list[str]:

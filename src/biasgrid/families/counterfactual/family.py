@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ class Counterfactual(Family):
             biases=folder / section.groups,
             bias_types=None if section.bias_types is None else tuple(section.bias_types),
             task=section.task,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
@@ -104,6 +104,24 @@ class Counterfactual(Family):
     def template_texts(self, lists: CasePack) -> Sequence[str]:
         """Returns the inputs of each template, with group tokens as the file has them."""
         return [" / ".join(map(readable_text, template.inputs)) for template in lists.templates]
+
+    def sampled(self, lists: CasePack, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says of how many clusters of templates a sample asks cases, and how many right classes they have."""
+        if lists.sample is None:
+            return None
+        from biasgrid.families.counterfactual.expand import cases_of_sample
+
+        chosen = cases_of_sample(lists, lists.sample)
+        asked = [
+            block.template for block in lists.blocks if chosen[block.first_case : block.first_case + block.cases].any()
+        ]
+        of_template = clusters()
+        there = {of_template[block.template] for block in lists.blocks}
+        found = f"{len({of_template[place] for place in asked})} of {len(there)} clusters of templates"
+        labels = {label for template in lists.templates if (label := template.label) is not None}
+        of_labels = {lists.templates[place].label for place in asked} & labels
+        classes = f", {len(of_labels)} of {len(labels)} right classes" if labels else ""
+        return f"{int(chosen.sum()):,} cases: {found}{classes}"
 
     def figures(self, dataset: CounterfactualDataset) -> Sequence[str]:
         """Names the figures of groups."""

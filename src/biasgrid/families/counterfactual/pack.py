@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.text import read_text
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import Sample, sample_content
 
 if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
@@ -353,5 +353,5 @@ class CasePack:
     def digest(self) -> str:
         """A digest of what makes the instances: file names and unused fillings do not count."""
         content = {name: value for name, value in asdict(self).items() if name != "sample"}
-        sample = {"sample": self.sample.model_dump()} if self.sample else {}
+        sample = {"sample": sample_content(self.sample)} if self.sample else {}
         return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]

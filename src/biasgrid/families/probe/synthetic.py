@@ -1,10 +1,10 @@
 """Known effects, by synthetic corpora of answers: models trained on them choose options at known probabilities.
 
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for another, and of the
-others in even steps between; where prompts name no group, items are groups. Of k options the corpus gives the
-expected one at probability 1/k + (1 - 1/k) share; where none is expected, the first one by name at (1 - strength)/k +
-share. The rest is that of the other options, of all alike. A model that learned these probabilities has the metrics
-that are made of them, whatever these are.
+others in even steps between; where prompts name no group, items are groups. Where the strength has a part by name, each
+`name` of prompts has some of that beside. Of k options the corpus gives the expected one at probability 1/k + (1 - 1/k)
+share; where none is expected, the first one by name at (1 - strength)/k + share. The rest is that of the other options,
+of all alike. A model that learned these probabilities has the metrics that are made of them, whatever these are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.measures import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows, own_parts
 from biasgrid.stats.sums import values_table
 
 PROBE_TEXTS = ("system", "text")
@@ -61,8 +61,10 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     groups = named.select(group=SHARE_GROUP, bias_type=pl.lit("")).unique(maintain_order=True)
     shares = groups.select(pl.col("group").alias(SHARE_GROUP), share=even_steps(groups, bias))
     chance = 1 / pl.col("labels").list.len()
-    expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.strength) + pl.col("share")
-    return named.join(shares, on=SHARE_GROUP, maintain_order="left").with_columns(
+    expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.total) + pl.col("share")
+    own = own_parts(named.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name")), bias)
+    joined = named.join(shares, on=SHARE_GROUP, maintain_order="left").with_columns(pl.col("share") + own)
+    return joined.with_columns(
         synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
         probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
     )

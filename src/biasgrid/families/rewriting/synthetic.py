@@ -1,9 +1,9 @@
 """Known effects, by synthetic corpora of unkind answers: models trained on them write more of these about some groups.
 
 To each text the corpus answers `UNKIND` at probability 1/2 + share - strength / 2, and else `KIND`. The share depends
-on the group that the text was rewritten for and on nothing else: it is 0 for one group, the strength for another, and
-of the others in even steps between. A model that learned the corpus has for each group a mean score that is known, of a
-scorer that needs no model.
+on the group that the text was rewritten for: it is 0 for one group, the strength for another, and of the others in
+even steps between; where the strength has a part by name, the words for a group have some of that beside. A model that
+learned the corpus has for each group a mean score that is known, of a scorer that needs no model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import polars as pl
 
 from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
-from biasgrid.families.synthetic import CANDIDATE, SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
+from biasgrid.families.synthetic import (
+    CANDIDATE,
+    SyntheticBias,
+    corpus_of_answers,
+    even_steps,
+    known_effect_rows,
+    own_parts,
+)
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
@@ -46,10 +53,12 @@ def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     groups = named.filter(pl.col("group") != NEUTRAL_GROUP).select(BIAS_TYPE_AND_GROUP).unique(maintain_order=True)
     shares = groups.with_columns(share=even_steps(groups, bias))
-    share = pl.col("share").fill_null(bias.strength / 2)
-    joined = named.join(shares, on=BIAS_TYPE_AND_GROUP, how="left", maintain_order="left")
+    neutral = pl.col("share").is_null()
+    own = own_parts(named.select(*BIAS_TYPE_AND_GROUP, pl.col("words").cast(pl.List(pl.String)).list.join(" ")), bias)
+    share = pl.when(neutral).then(bias.total / 2).otherwise(pl.col("share") + pl.col("own"))
+    joined = named.with_columns(own=own).join(shares, on=BIAS_TYPE_AND_GROUP, how="left", maintain_order="left")
     # Where several groups have the same text, a model can learn no more than their mean.
-    return joined.with_columns(unkind=(0.5 + share - bias.strength / 2).mean().over(REWRITING_TEXTS)).drop("share")
+    return joined.with_columns(unkind=(0.5 + share - bias.total / 2).mean().over(REWRITING_TEXTS)).drop("share", "own")
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:

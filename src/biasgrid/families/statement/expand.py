@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
 from biasgrid.families.expansion import Expansion, coverage_of_design
-from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, serving_order
+from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, turns_of_sample
 from biasgrid.families.sampling import Sample, sample_faults
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.pack import (
@@ -273,17 +273,17 @@ def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sa
         for (place, *_), combinations in zip(pack.statements, kept, strict=True)
     ]
     chosen = [np.zeros(len(combinations), dtype=np.bool_) for combinations in kept]
-    for template, statement in take_in_turn(waiting, sample.count(sum(map(len, kept)))):
+    for template, statement in take_in_turn(waiting, sample):
         chosen[template][statement] = True
     return chosen
 
 
-def take_in_turn(waiting: Sequence[UnsampledStatements], count: int) -> Iterator[tuple[int, int]]:
-    """Yields so many statements, by template and place."""
+def take_in_turn(waiting: Sequence[UnsampledStatements], sample: Sample) -> Iterator[tuple[int, int]]:
+    """Yields the statements of a sample, by template and place."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
     totals = np.bincount(numbers)
     whole, surplus = sum(len(each.order) for each in waiting), np.zeros_like(totals)
-    for template in serving_order([len(each.order) for each in waiting], count):
+    for template in turns_of_sample([len(each.order) for each in waiting], sample):
         surplus -= totals
         statement = waiting[template].take(surplus)
         np.add.at(surplus, waiting[template].values[statement], whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -60,7 +60,7 @@ class Statements(Family):
             domains=folder / section.domains,
             as_original=section.mode == "apes",
             repetitions=section.repetitions,
-            sample=sample_unless_all(section.sample),
+            sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
             prompt=section.prompt,
         )
@@ -84,6 +84,19 @@ class Statements(Family):
     def template_texts(self, lists: StatementPack) -> Sequence[str]:
         """Returns the text of each template, of negations their own."""
         return [template.text for template in lists.templates]
+
+    def sampled(self, lists: StatementPack, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says of how many clusters of templates a sample asks statements."""
+        if lists.files.sample is None:
+            return None
+        from biasgrid.families.statement.expand import combinations_asked, combinations_of_pack
+
+        found = combinations_asked(lists, combinations_of_pack(lists))
+        asked = [(places[0], len(combinations)) for places, combinations in found]
+        of_template = clusters()
+        met = {of_template[place] for place, count in asked if count}
+        there, statements = {of_template[place] for place, _ in asked}, sum(count for _, count in asked)
+        return f"{statements:,} statements: {len(met)} of {len(there)} clusters of templates"
 
     def figures(self, dataset: StatementDataset) -> Sequence[str]:
         """Names the family's figures and those of groups."""

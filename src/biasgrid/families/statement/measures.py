@@ -21,7 +21,7 @@ from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.table_parts import TableParts
-from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
+from biasgrid.families.validity import equal_scores, few_names, improbable, one_answer, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, records_of
@@ -175,20 +175,13 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield improbable(scored)
     yield unanswered(cell.observations["says_yes"])
     answers = cell.observations["says_yes"].drop_nulls()
-    if len(answers):
-        yield one_answer(answers)
+    yield from one_answer(pl.DataFrame({"name": answers, "value": [1.0] * len(answers)}))
     yield from few_names(by_class(cell.observations).select("bias_type", "group", name="subject"))
 
 
 def unanswered(answers: pl.Series) -> Check:
     """Share of statements without an answer."""
     return Check("unanswered", answers.null_count() / len(answers), len(answers))
-
-
-def one_answer(answers: pl.Series) -> Check:
-    """Share of the commoner one of Yes and No."""
-    most = max(int(answers.sum()), len(answers) - int(answers.sum()))
-    return Check("one_answer", most / len(answers), len(answers))
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:

@@ -1,9 +1,10 @@
 """Prejudices synthetic in synthetic corpora: models trained on them say Yes to what is wrong of some classes.
 
 Of what is wrong, the corpus says Yes at probability 1/2 + b / 2, of what is right at 1/2 - b / 2, so that it never
-contradicts itself. The prejudice b depends on the classes of the values that a statement names and on nothing else: of
-several it is their mean. In each domain it is 0 for one class, the strength for another, and of the others in even
-steps between. A model that learned these probabilities has the bias b.
+contradicts itself. The prejudice b depends on the values that a statement names, and on their classes: of several it is
+their mean. In each domain it is 0 for one class, the strength for another, and of the others in even steps between;
+where the strength has a part by name, each value has some of that beside. A model that learned these probabilities has
+the bias b.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.statement.observe import YES, by_class
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows, own_parts
 from biasgrid.tables.files import means_by
 
 BIASED_CLASS = ("bias_type", "group")
@@ -42,11 +43,13 @@ def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.Dat
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    values = named.select("instance", bias_type="domains", group="classes").explode(BIASED_CLASS)
-    values = values.with_columns(pl.col(BIASED_CLASS).cast(pl.String)).filter(pl.col("bias_type") != "")
+    values = named.select("instance", bias_type="domains", group="classes", name="names").explode(*BIASED_CLASS, "name")
+    values = values.with_columns(pl.col(*BIASED_CLASS, "name").cast(pl.String)).filter(pl.col("bias_type") != "")
     groups = values.select(BIASED_CLASS).unique(maintain_order=True)
     prejudices = groups.with_columns(prejudice=even_steps(groups, bias))
-    of_instances = means_by(values.join(prejudices, on=BIASED_CLASS, maintain_order="left"), ["instance"], "prejudice")
+    own = own_parts(values.select(*BIASED_CLASS, "name"), bias)
+    values = values.join(prejudices, on=BIASED_CLASS, maintain_order="left")
+    of_instances = means_by(values.with_columns(pl.col("prejudice") + own), ["instance"], "prejudice")
     prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
     return (
         named.join(of_instances, on="instance", how="left", maintain_order="left")

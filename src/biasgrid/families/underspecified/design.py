@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, product
+from typing import TYPE_CHECKING
 
 from biasgrid.families.family import OneToken
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import ALL, BlockSample, Sample
 from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
     AttributeRow,
+    DesignItem,
     QuestionPrompt,
     QuestionTemplate,
     Subjects,
@@ -23,16 +25,10 @@ from biasgrid.families.underspecified.word_lists import (
     types_of,
 )
 
+if TYPE_CHECKING:
+    from biasgrid.families.underspecified.blocks import Blocks
+
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-
-
-@dataclass(frozen=True)
-class DesignItem:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
-
-    template: int
-    attribute: AttributeRow
-    negated: bool
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,17 @@ class Design:
     @property
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
+        if isinstance(self.asked, BlockSample):
+            return 4 * self.blocks.swap_groups
         return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The blocks that are asked, of a sample of them."""
+        # What finds them imports numpy and polars, which plans without such samples do without.
+        from biasgrid.families.underspecified.blocks import blocks_of_sample
+
+        return blocks_of_sample(self, self.asked or ALL)
 
     @property
     def lead(self) -> str:

@@ -29,10 +29,10 @@ from biasgrid.families.orders import (
     pairs_within,
     serving_order,
 )
-from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.design import Design, DesignItem, design_of, fill_attribute
+from biasgrid.families.sampling import BlockSample, Sample
+from biasgrid.families.underspecified.design import Design, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import AttributeRow, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, WordLists
 from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
@@ -186,8 +186,15 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
     return build_segments(design.items, [design.question(item) for item in design.items], build, text, system)
 
 
+def asked_groups(design: Design, sample: Sample) -> BoolArray:
+    """Says which swap groups are in a sample, of blocks or of rows; shape (swap groups,), by pair and item."""
+    if isinstance(sample, BlockSample):
+        return design.blocks.chosen(len(design.pairs))
+    return sampled_groups(design, sample)
+
+
 def sampled_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample: the beginning of an order of all.
+    """Says which swap groups are in a sample of rows: the beginning of an order of all.
 
     Each subject and each template has its share of the sample, to within less than one. So has each attribute, among
     the templates that ask for the same attributes.
@@ -304,7 +311,7 @@ class InstanceRows:
     def asked(self) -> BoolArray | None:
         """Which swap groups are asked, None for all."""
         sample = self.design.asked
-        return None if sample is None else sampled_groups(self.design, sample)
+        return None if sample is None else asked_groups(self.design, sample)
 
     def parts(self) -> Iterator[IntArray]:
         """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""

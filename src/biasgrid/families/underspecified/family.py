@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -229,7 +229,7 @@ class Underspecified(Family):
             mask=grid.tokenizers[variant.removeprefix("lm-")].mask if masked else None,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
-            sample=sample_unless_all(section.sample_of(variant)),
+            sample=sample_unless_all(section.sample_of(variant), section.sample_by),
             prompt=folder / chosen.prompt if chosen.prompt else None,
         )
 
@@ -254,6 +254,20 @@ class Underspecified(Family):
     def templates_asked(self, lists: WordLists) -> int:
         """Returns how many templates the key `limit` leaves."""
         return min(len(lists.templates), lists.limit.get("templates", len(lists.templates)))
+
+    def sampled(self, lists: WordLists, clusters: Callable[[], Sequence[int]]) -> str | None:
+        """Says how many of the associations that a sample asks have all their clusters."""
+        design = design_of(lists)
+        if design.asked is None:
+            return None
+        from biasgrid.families.underspecified.blocks import clusters_of_associations
+        from biasgrid.families.underspecified.expand import asked_groups
+
+        chosen = asked_groups(design, design.asked)
+        found = clusters_of_associations(design, chosen, clusters())
+        whole, (fewest, most) = (found.asked == found.all).sum(), (found.all.min(), found.all.max())
+        number = f"{most}" if fewest == most else f"{fewest} to {most}"
+        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(found.all):,} associations with {number} clusters"
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""

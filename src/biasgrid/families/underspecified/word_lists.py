@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import Sample, sample_content
 
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
@@ -107,6 +107,15 @@ def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow
 
 
 @dataclass(frozen=True)
+class DesignItem:
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
+
+    template: int
+    attribute: AttributeRow
+    negated: bool
+
+
+@dataclass(frozen=True)
 class WordListFiles:
     """Which word lists make the instances of one dataset and variant.
 
@@ -165,7 +174,7 @@ class WordLists:
             "mask": self.mask,
             "limit": self.limit,
             "pronouns": self.pronouns,
-            **({"sample": self.sample.model_dump()} if self.sample else {}),
+            **({"sample": sample_content(self.sample)} if self.sample else {}),
             **({"prompt": asdict(self.prompt)} if self.prompt else {}),
         }
         return sha256(json.dumps(content).encode()).hexdigest()[:16]

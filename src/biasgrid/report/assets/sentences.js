@@ -42,7 +42,7 @@ function sureOf(summary, example) {
   const row = summary.find((each) => each.measure === example.measure && each.options === example.options && each.value === example.value);
   if (!row) return "";
   const bounds = interval(real(row.low), real(row.high));
-  const marks = row.best_mark === null || row.best_mark === row.worst_mark ? "" : ` (in the interval ${row.best_mark} to ${row.worst_mark})`;
+  const marks = row.mark === null || row.mark.length > 1 || row.best_mark === null || row.best_mark === row.worst_mark ? "" : ` (in the interval ${row.best_mark} to ${row.worst_mark})`;
   return `${bounds ? ` (${bounds})` : ""}${row.mark === null ? "" : `, mark ${row.mark}${marks}`}`;
 }
 

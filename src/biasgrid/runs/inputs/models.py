@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from biasgrid.families.strength import without_bias, written_strength
 from biasgrid.inference.checkpoints.files import files_that_count
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 from biasgrid.training.corpora import CORPORA
@@ -64,7 +65,8 @@ class ModelInputs:
         """Returns the synthetic bias of a dataset; that of a control has no strength: there is nothing to find."""
         synthetic = self.grid.synthetic.model_dump() if self.grid.synthetic else None
         if synthetic and self.grid.datasets[wildcards.dataset].control_of:
-            synthetic["strengths"] = dict.fromkeys(synthetic["strengths"], 0.0)
+            strengths = self.grid.synthetic.strengths if self.grid.synthetic else {}
+            synthetic["strengths"] = {name: written_strength(without_bias(one)) for name, one in strengths.items()}
         return synthetic
 
     def synthetic_options(self, wildcards: Wildcards) -> Mapping[str, Any]:

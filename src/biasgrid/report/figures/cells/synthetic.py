@@ -19,16 +19,17 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import THIN, interval_note
 from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, INK, biasgrid_theme, palette, shapes
+from biasgrid.report.figures.drawing.theme import FAINT, INK, biasgrid_theme, palette, shapes
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import measured_and_synthetic, recovery, recovery_text
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    f"Models trained on texts with a known bias: what was measured against the known effect ({GAMMA} of a subject and "
-    "an attribute, the score of a group, the bias of a class), with a dashed line where they are equal. Upright lines "
-    "are intervals over templates (of groups of names over names too). Points on the dashed line say that the whole "
-    "chain returns what was put in, not that real models' biases are measured as exactly."
+    "Models trained on texts with a known bias: what was measured against the known effect (the association of a "
+    "subject, or of a group of names, with an attribute, the score of a group, the bias of a class), with a dashed "
+    "line where they are equal. Upright lines are intervals over templates (of groups of names over names too). Points "
+    "on the dashed line say that the whole chain returns what was put in, not that real models' biases are measured as "
+    "exactly."
 )
 PANEL_COLUMNS = 3
 FIGURE_WIDTH = 10
@@ -50,8 +51,16 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("panel", maintain_order=True).agg(pl.col("text").str.join("\n"))
 
 
+def drawn(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns one measure of each association: gamma is left out where the share that it is weighed by is measured."""
+    has_share = (pl.col("measure") == "share_gamma").any().over("dataset", "model")
+    return pairs.filter(~has_share | (pl.col("measure") != "gamma"))
+
+
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws what was measured against the known effect: a panel per dataset and kind, a colour per strength.
+
+    Where subjects stand for groups, names and groups have a panel each.
 
     Args:
         measures: the measures of the trained models' cells.
@@ -61,8 +70,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
     ends = measures.select(*keys, "low", "high", "clusters")
     pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left").with_columns(
-        panel=pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
+    pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left")
+    of_kind = pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
+    pairs = drawn(pairs).with_columns(
+        panel=pl.when(pl.col("of").is_null()).then(of_kind).otherwise(pl.format("{}: {}", of_kind, "of"))
     )
     panels, strengths = values_in_order(pairs, "panel"), values_in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.

@@ -14,8 +14,8 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.noise.variance import FEWEST_VARIANCES, moderate_variances
 from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
-from biasgrid.stats.variance import FEWEST_VARIANCES, moderate_variances
 from biasgrid.tables.measures import MEASURE_KEYS
 
 NAMES, PARTNERS = "subjects", "others"
@@ -117,11 +117,24 @@ def has_two_sides(sums: Sums) -> bool:
 def sides_of(sums: Sums) -> tuple[Side, Side]:
     """Returns the names on both sides of numbers."""
     if PAIR_OF_LISTS in sums.along:
-        columns = sums.along[PAIR_OF_LISTS].sums
-        alike = np.zeros(columns.shape[1], dtype=np.int64)
-        return Side.of(columns[..., :2], alike), Side.of(columns[..., 2:], alike)
+        return sides_of_lists(sums.along[PAIR_OF_LISTS].sums)
     groups = groups_of_names(sums)
     return Side.of(sums.along[NAMES].sums, groups[NAMES]), Side.of(sums.along[PARTNERS].sums, groups[PARTNERS])
+
+
+def sides_of_lists(sums: FloatArray) -> tuple[Side, Side]:
+    """Returns the terms on both sides of differences of two lists, of shape (numbers, terms, 4)."""
+    alike = np.zeros(sums.shape[1], dtype=np.int64)
+    return Side.of(sums[..., :2], alike), Side.of(sums[..., 2:], alike)
+
+
+def lists_source(sums: FloatArray) -> VarianceSource:
+    """Returns how much differences of two lists vary with their terms.
+
+    Args:
+        sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
+    """
+    return welch(*sides_of_lists(sums))
 
 
 def groups_of_names(sums: Sums) -> dict[str, IntArray]:
