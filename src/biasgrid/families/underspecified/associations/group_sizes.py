@@ -11,11 +11,11 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations.intensity import FEWEST_CLUSTERS
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
+from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import signed_root
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Along, Sums, find_sums
-from biasgrid.stats.variance import jackknife
 
 OF_GROUPS = ("subject_group", "attribute")
 FEWEST_NAMES = 3
