@@ -127,6 +127,8 @@ def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
         sides[0, :, own, 0] = np.moveaxis((names[:, own] - right[:, None]).mean(axis=2) / 2, 1, 0)
         sides[1, :, ~own, 0] = np.moveaxis((left[:, None] - names[:, ~own]).mean(axis=2) / 2, 1, 0)
         sides[0, :, own, 1] = sides[1, :, ~own, 1] = 1
+        # Each name has its share of the swap groups.
+        sides *= names.shape[2] / np.array([own.sum(), (~own).sum()])[:, None, None, None]
         parts.append((np.stack([(left - right) / 2, np.ones_like(left)], axis=-1), *sides))
         keys.append(keys_of_groups(len(names)).with_columns(subject_group=pl.lit(f"group {group}")))
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]

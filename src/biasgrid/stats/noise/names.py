@@ -104,6 +104,11 @@ def sources_of_groups(sums: Sums) -> list[VarianceSource]:
     return [VarianceSource(*each) for each in found]
 
 
+def names_of_groups(sums: Sums) -> VarianceSource:
+    """Returns how numbers of groups vary with names, each told from its own names alone; see `welch`."""
+    return welch(*sides_of(sums))
+
+
 def has_two_sides(sums: Sums) -> bool:
     """Says whether names stand on two sides of numbers, so that variances of both add up."""
     return PAIR_OF_LISTS in sums.along or {NAMES, PARTNERS} <= {*sums.along}

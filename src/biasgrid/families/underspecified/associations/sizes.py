@@ -12,6 +12,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations import intensity
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import two_lists
+from biasgrid.families.underspecified.associations.group_sizes import strengths_of_groups
 from biasgrid.families.underspecified.associations.intensity import (
     ASSOCIATION,
     TOO_FEW_KNOWN,
@@ -116,7 +117,8 @@ def derive(
         {**CLAIM, **negation_unread(estimates)},
         {**CLAIM, **disagreement(estimates)},
     ]
-    table = pl.DataFrame([*rows, *flags], infer_schema_length=None)
+    of_groups = [{**CLAIM, **row} for row in strengths_of_groups(sums, settings)]
+    table = pl.DataFrame([*rows, *of_groups, *flags], infer_schema_length=None)
     return found._replace(estimates=pl.concat([known, table], how="diagonal_relaxed"))
 
 

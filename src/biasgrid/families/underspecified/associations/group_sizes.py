@@ -1,0 +1,140 @@
+"""How large associations of groups of names are as a whole, without what clusters and names make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.underspecified.associations.intensity import FEWEST_CLUSTERS
+from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
+from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.null import signed_root
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import TEMPLATES, Along, Sums, find_sums
+
+OF_GROUPS = ("subject_group", "attribute")
+FEWEST_NAMES = 3
+"""Without one of them two are left, which tell how much names differ."""
+UNKNOWN = "fewer than half of the associations of groups have two clusters, and two names of each group"
+STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
+
+
+def group_strength(share_gamma: Sums) -> float:
+    """Root mean square of associations of groups in shares without the noise of clusters and names."""
+    return strength_of_groups(share_gamma)
+
+
+def question_group_strength(question_association: Sums) -> float:
+    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
+    return strength_of_groups(question_association)
+
+
+def strength_of_groups(sums: Sums) -> float:
+    """Returns the signed root of the mean of value² less its variance over clusters and names.
+
+    What a name has in one cluster alone is in both variances, so that the size is not too large.
+
+    Args:
+        sums: associations of groups, clustered.
+    """
+    return float(root_without_noise(sums.values, jackknife(sums.without)[0] + names_of_groups(sums).variance))
+
+
+def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
+    """Returns the signed root of the mean square without noise, NaN where no variance is known."""
+    known = ~np.isnan(variance)
+    squares = values[known] ** 2 - variance[known]
+    return signed_root(squares.mean()) if known.any() else np.asarray(np.nan)
+
+
+def without_clusters(sums: Sums) -> FloatArray:
+    """Returns the strength without each cluster, shape (clusters,)."""
+    units, columns = sums.along[TEMPLATES]
+    of_names, found = names_of_groups(sums).variance, []
+    for place in range(len(units)):
+        left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
+        rest = replace(sums, along={**sums.along, TEMPLATES: left})
+        found.append(float(root_without_noise(rest.values, jackknife(rest.without)[0] + of_names)))
+    return np.array(found)
+
+
+def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
+    """Returns the strength without each name, shape (names,), and the group of each."""
+    names, groups = sums.along[NAMES].units, groups_of_names(sums)[NAMES]
+    of_clusters, found = jackknife(sums.without)[0], []
+    for place in range(len(names)):
+        # A name is the group's or a partner's, so a number has it on one side.
+        own = {factor: sums.along[factor].sums.copy() for factor in (NAMES, PARTNERS)}
+        left = sums.totals - own[NAMES][:, place] - own[PARTNERS][:, place]
+        for columns in own.values():
+            columns[:, place] = 0
+        along = {factor: Along(names, columns) for factor, columns in own.items()}
+        rest = replace(sums, along={**sums.along, **along})
+        variance = of_clusters + names_of_groups(rest).variance
+        found.append(float(root_without_noise(sums.finish(left), variance)))
+    return np.array(found), groups.tolist()
+
+
+def strengths_of_groups(sums: Sequence[Sums], settings: StatisticsSettings) -> Iterator[dict[str, Any]]:
+    """Yields the rows of the strengths of groups of names, where a cell has any.
+
+    Args:
+        sums: all sums of the cell.
+        settings: clusters and level.
+    """
+    for measure, of_what in STRENGTHS.items():
+        if any(each.keys["measure"][0] == of_what and is_of_groups(each) for each in sums):
+            part = find_sums(sums, of_what, OF_GROUPS).clustered(settings.clusters)
+            yield {"measure": measure, "generalises_to": "clusters x names", **strength_row(part, settings)}
+
+
+def is_of_groups(sums: Sums) -> bool:
+    """Says whether numbers are about groups of names with attributes."""
+    return all(key in sums.keys.columns and sums.keys[key].null_count() < len(sums.keys) for key in OF_GROUPS)
+
+
+def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns a strength of groups with its interval: jackknife over clusters and over names, three of each at least.
+
+    Noise that a name has in one cluster is in the variance over clusters and in that over names. The value and the
+    lower end go by the sum of both, which is too large by that noise; the upper end by the larger one, which is not.
+    As of strengths of single names it is at least that of the logarithm, as clusters that multiply make sizes skewed,
+    where the size is told from 0.
+
+    Args:
+        sums: associations of groups, clustered.
+        settings: the level.
+    """
+    value, known = strength_of_groups(sums), ~np.isnan(jackknife(sums.without)[0] + names_of_groups(sums).variance)
+    clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
+    shared = {"n": int(known.sum()), "left_out": int((~known).sum()), "clusters": clusters}
+    if 2 * known.sum() < len(known):
+        return {**shared, "value": None, "reason": UNKNOWN}
+    names, groups = without_names(sums)
+    if clusters < FEWEST_CLUSTERS or min(map(groups.count, groups)) < FEWEST_NAMES:
+        few = f"fewer than {FEWEST_CLUSTERS} clusters, or {FEWEST_NAMES} names of a group"
+        return {**shared, "value": value, "reason": few}
+    sides = [(without_clusters(sums), [0] * clusters), (names, groups)]
+    half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
+    if not half > 0:
+        return {**shared, "value": value, "reason": "equal without each of its clusters and names"}
+    largest = np.maximum(jackknife(sums.without)[0], names_of_groups(sums).variance)
+    # A size is not below 0, whatever is left of it without noise.
+    high = max(float(root_without_noise(sums.values, largest)) + half, 0.0)
+    if value > half and all((without > 0).all() for without, _ in sides):
+        of_logs = [of_left_out(np.log(without), groups) for without, groups in sides]
+        high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
+    return {**shared, "value": value, "low": float(value - half), "high": float(high), "method": "combined"}
+
+
+def of_left_out(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
+    """Returns the jackknife variance of a number without each unit, units of a group being alike, shape (1,)."""
+    of_groups = np.array(groups)
+    apart = Deviations.of(without[None], of_groups)
+    counts = np.array([np.count_nonzero(of_groups == group) for group in of_groups])
+    return VarianceSource(((counts - 1) / counts * apart.values**2).sum(axis=1), apart.df)
