@@ -73,6 +73,8 @@ TOLD = {
 }
 """How a significant difference is told, by its measure."""
 REFUSALS_DIFFER = "refusals_differ"
+DECIMALS = 12
+"""Differences that are the same but for rounding are equal."""
 
 
 class OutcomeDifference(NamedTuple):
@@ -154,7 +156,9 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
         A row of measures, whose `flag` says which it is.
     """
     found = [each for each in largest if (each.row["p"].fill_null(1) <= SIGNIFICANT).all()]
-    strongest = max(found, key=lambda each: abs(each.rates[0] - each.rates[1]), default=None)
+    # What is refused is often counted as not found, too: of equal differences the first of `TOLD` is told.
+    ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
+    strongest = max(ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None)
     size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
     told = None if strongest is None else strongest.told
     row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
