@@ -13,6 +13,7 @@ from golden import FOLDER
 from small_tables import predictions_of, whole
 
 from biasgrid.families.estimates import with_estimate_columns
+from biasgrid.families.measures import with_outcomes
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measures import derive, measure, observe
@@ -122,7 +123,8 @@ def estimated(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.Data
     parts = list(measure(observations, options))
     sums = [part for part in parts if isinstance(part, Sums)]
     known = with_estimate_columns(estimate(sums, settings)).with_columns(pl.col(pl.Float64).fill_nan(None))
-    rows = derive(known, sums, options, settings).estimates.filter("is_claim")
+    derived = derive(known, sums, options, settings).estimates
+    rows = with_outcomes(derived, sums, settings).filter("is_claim")
     others = [part for part in parts if isinstance(part, pl.DataFrame)]
     return pl.concat([rows, *others], how="diagonal_relaxed").drop("is_claim", "cases", strict=False)
 

@@ -73,6 +73,8 @@ TOLD = {
 }
 """How a significant difference is told, by its measure."""
 REFUSALS_DIFFER = "refusals_differ"
+DECIMALS = 12
+"""Differences that are the same but for rounding are equal."""
 
 
 class OutcomeDifference(NamedTuple):
@@ -83,12 +85,14 @@ class OutcomeDifference(NamedTuple):
         measure: what it is a difference of.
         sides: both groups.
         rates: how often the outcome happens to them.
+        happened: whether it happens to any group of the kind.
     """
 
     row: pl.DataFrame
     measure: str
     sides: tuple[str, str]
     rates: tuple[float, float]
+    happened: bool
 
     @property
     def told(self) -> str:
@@ -107,14 +111,14 @@ def with_outcomes(estimates: pl.DataFrame, parts: Sequence[Sums], settings: Stat
         settings: clusters, level and ranges.
 
     Returns:
-        The estimates; rows of the same measures without groups, of the pair that differs most; and one of
-        `refusals_differ`, the size of the largest significant difference, 0 where there is none.
+        The estimates; of outcomes that there are rows of the same measures without groups, of the pair that differs
+        most; and one of `refusals_differ`, the size of the largest significant difference, 0 where there is none.
     """
     largest = [found for part in parts if (found := largest_difference(part, settings)) is not None]
     if not largest:
         return estimates
     wholes = {*of_wholes(estimates)["bias_type"]}
-    rows = [found.row for found in largest]
+    rows = [found.row for found in largest if found.happened]
     named = [row if row["bias_type"][0] in wholes else row.with_columns(bias_type=None) for row in rows]
     return pl.concat([estimates, *named, refusals_differ(largest)], how="diagonal_relaxed")
 
@@ -141,7 +145,7 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
         q=None, holm=None, selected_low=None, selected_high=None,
     )  # fmt: skip
     sides = str(one), str(keys["other"] or f"others than {one}")
-    return OutcomeDifference(whole, measure, sides, (rates[0], rates[1]))
+    return OutcomeDifference(whole, measure, sides, (rates[0], rates[1]), bool(part.totals[:, 0::2].any()))
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
@@ -154,7 +158,9 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
         A row of measures, whose `flag` says which it is.
     """
     found = [each for each in largest if (each.row["p"].fill_null(1) <= SIGNIFICANT).all()]
-    strongest = max(found, key=lambda each: abs(each.rates[0] - each.rates[1]), default=None)
+    # What is refused is often counted as not found, too: of equal differences the first of `TOLD` is told.
+    ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
+    strongest = max(ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None)
     size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
     told = None if strongest is None else strongest.told
     row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
