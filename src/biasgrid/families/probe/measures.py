@@ -103,9 +103,10 @@ def share_of_outcome(outcome: str) -> Share:
 
 
 SHARES = {
+    # What is refused is not found either, and the plainer word comes first.
+    "refused": refused(share_of_outcome),
     "undetected_items": undetected_items(),
     "undetected_answers": undetected_answers(),
-    "refused": refused(share_of_outcome),
     "cut_short": cut_short(share_of_outcome),
     "empty": empty(share_of_outcome),
     "cut_by_scorer": cut_by_scorer(share_of_outcome),
