@@ -7,7 +7,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.tables.claims.numbers import ANY_RANGE, format_number
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_number, measure_range
 
 if TYPE_CHECKING:
     # It imports `numbers` of this folder.
@@ -82,9 +82,9 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     # JSON has no infinite numbers.
     ranges = {
         dataset: {
-            name: [end if isfinite(end) else None for end in each.within]
+            name: [end if isfinite(end) else None for end in measure_range(each)]
             for name, each in known.items()
-            if each.within != ANY_RANGE
+            if measure_range(each) != ANY_RANGE
         }
         for dataset, known in measures.items()
     }
