@@ -80,13 +80,21 @@ def test_more_clusters_show_smaller_associations_and_those_asked_are_marked() ->
     rows = [
         {"model": model, "dataset": "faith", "name": name, "value": value}
         for model, numbers in cells.items()
-        for name, value in zip(("noise_sd", "prior_df"), numbers, strict=True)
+        for name, value in zip(("noise_sd", "prior_df", "mde"), (*numbers, 0.3), strict=True)
     ]
-    design = table_of(DESIGN, rows)
+    clusters = [
+        {"model": model, "dataset": "faith", "name": "mu_without", "cluster": cluster}
+        for model in cells
+        for cluster in range(7)
+    ]
+    design = table_of(DESIGN, rows + clusters)
     effects = clusters_needed.detectable_effects(design)
     assert effects["model"].unique(maintain_order=True).to_list() == ["one", "two"]
     known = dict(effects.filter(model="one").select("clusters", "effect").iter_rows())
-    assert known[7] == pytest.approx(minimal_detectable_effect(0.01, 4.0, 7))
+    # The mean noise tells less than that of all associations.
+    assert known[7] == pytest.approx(0.3)
+    ratio = minimal_detectable_effect(0.01, 4.0, 14) / minimal_detectable_effect(0.01, 4.0, 7)
+    assert known[14] == pytest.approx(0.3 * ratio)
     assert list(known.values()) == sorted(known.values(), reverse=True)
     measures = pl.concat(
         associations({("Ann", "stole"): (0.3, 0.01, 0.01)}, 7).with_columns(model=pl.lit(m)) for m in MODELS

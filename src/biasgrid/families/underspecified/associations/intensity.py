@@ -13,11 +13,11 @@ from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
-from biasgrid.stats.variance import jackknife
 from biasgrid.tables.measures import MEASURE_KEYS
 
 FEWEST_CLUSTERS = 3

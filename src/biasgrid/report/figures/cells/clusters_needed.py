@@ -36,15 +36,20 @@ CAPTION = (
     "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
     "not what is there."
 )
-LARGEST_CLUSTER_COUNT = 20
-"""Lines go to so many clusters."""
+CLUSTER_COUNTS = range(2, 21)
+"""Lines go from and to so many clusters."""
+INDICES = ("noise_sd", "prior_df", "mde")
+EFFECTS = {"model": pl.String, "dataset": pl.String, "clusters": pl.Int64, "effect": pl.Float64}
 POWER_PANELS = 2
 BREAKS = [digit * 10.0**power for power in range(-6, 1) for digit in (1, 1.5, 2, 3, 5, 7)]
 """Of sizes of associations."""
 
 
 def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
-    """Returns the smallest association that is found, by the number of clusters.
+    """Returns the smallest association that is found in 80 % of cells, by the number of clusters.
+
+    It is `mde` at the clusters that were asked, and elsewhere as much larger or smaller as that of an association of
+    mean noise.
 
     Args:
         design: schema `DESIGN`.
@@ -52,27 +57,29 @@ def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `dataset`, `clusters` and `effect`, without cells whose clusters do not differ.
     """
-    indices = design.filter(pl.col("block").is_null(), pl.col("name").is_in(["noise_sd", "prior_df"]))
-    cells = indices.drop_nulls("value").pivot("name", index=["model", "dataset"], values="value")
-    if not {"noise_sd", "prior_df"} <= set(cells.columns):
-        cells = cells.clear().with_columns(noise_sd=pl.lit(0.0), prior_df=pl.lit(0.0))
-    rows = [
-        (
-            row["model"],
-            row["dataset"],
-            clusters,
-            minimal_detectable_effect(row["noise_sd"] ** 2, row["prior_df"], clusters),
-        )
-        for row in cells.drop_nulls().filter(pl.col("noise_sd") > 0).to_dicts()
-        for clusters in range(2, LARGEST_CLUSTER_COUNT + 1)
-    ]
-    schema = {"model": pl.String, "dataset": pl.String, "clusters": pl.Int64, "effect": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    indices = design.filter(pl.col("block").is_null(), pl.col("name").is_in(INDICES)).drop_nulls("value")
+    of_clusters = design.drop_nulls("cluster").group_by("model", "dataset").agg(asked=pl.col("cluster").n_unique())
+    known = indices.pivot("name", index=["model", "dataset"], values="value")
+    if not set(INDICES) <= set(known.columns):
+        return pl.DataFrame(schema=EFFECTS)
+    cells = known.join(of_clusters, on=["model", "dataset"], maintain_order="left").drop_nulls()
+    rows = []
+    for row in cells.filter(pl.col("noise_sd") > 0, pl.col("asked") > 1).to_dicts():
+        of_mean_noise = [
+            minimal_detectable_effect(row["noise_sd"] ** 2, row["prior_df"], clusters)
+            for clusters in (row["asked"], *CLUSTER_COUNTS)
+        ]
+        effects = (row["mde"] * each / of_mean_noise[0] for each in of_mean_noise[1:])
+        rows += [
+            (row["model"], row["dataset"], clusters, effect)
+            for clusters, effect in zip(CLUSTER_COUNTS, effects, strict=True)
+        ]
+    return pl.DataFrame(rows, schema=EFFECTS, orient="row")
 
 
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True)
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("clusters").cast(pl.Int64).max())
 
 
