@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import small_lists
 from small_measures import measures_of
@@ -20,8 +21,10 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
+from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import simes
-from biasgrid.tables.claims.counts import counted_tests, significant_tests
+from biasgrid.stats.power import detectable_effect, detectable_over
+from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, coverage_text
 from biasgrid.tables.claims.numbers import format_estimate, format_number
 
@@ -171,3 +174,38 @@ def test_intervals_are_cut_to_the_range_and_sizes_begin_at_0(
 ) -> None:
     named = dict(zip(("measure", "value", "low", "high"), row, strict=True))
     assert format_estimate(named, within) == written
+
+
+def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
+    """Of groups, over clusters and names: with the size that is told, the combined test of a number finds it."""
+    random, alpha, truth = np.random.default_rng(5), 0.05 / 24, ((0.04, 6.0), (0.09, 9.0))
+    found = []
+    for _ in range(1000):
+        sources = [VarianceSource(of * random.chisquare(df, 24) / df, np.full(24, df)) for of, df in truth]
+        values = detectable_over(sources, alpha) + np.sqrt(0.13) * random.normal(size=24)
+        found.append((values > half_width(sources, alpha)).mean())
+    assert np.mean(found) == pytest.approx(0.8, abs=0.02)
+    errors = np.full(24, 0.2), np.full(24, 6.0)
+    assert detectable_over([VarianceSource(0.2**2 + 0 * errors[0], errors[1])], alpha) == pytest.approx(
+        detectable_effect(*errors, alpha)
+    )
+
+
+def test_what_would_have_been_seen_is_known_of_the_numbers_that_are_tested() -> None:
+    claims = measures_of(
+        [
+            {"subject": "Ann", "attribute": "cooks", "measure": "gamma"},
+            {"subject_group": "women", "attribute": "cooks", "measure": "gamma"},
+            {"bias_type": "faith", "group": "a", "other": "b", "measure": "difference"},
+            {"bias_type": "age", "group": "a", "other": "b", "measure": "difference"},
+        ],
+        model="m",
+    )
+    assert detectable_sizes(claims) == {}
+    sizes = claims.with_columns(detectable=pl.Series([0.1, 0.2, 0.3, 0.4]))
+    expected = {"gamma": {"subject_group": 0.2, "subject": 0.1}, "difference": {"group": 0.4}}
+    assert detectable_sizes(sizes) == expected
+    facts = GridFacts(cells={"d/m": {"detectable": expected}})
+    assert facts.detectable("m", "d", [("gamma", "subject")]) == 0.1
+    assert facts.detectable("m", "d", [("gamma", "subject"), ("difference", "group")]) == 0.4
+    assert facts.detectable("m", "d", [("eta", "subject")]) is None

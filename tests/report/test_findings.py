@@ -122,7 +122,8 @@ def test_measures_that_are_not_counted_are_told_nowhere_and_flags_put_others_in_
 
 
 def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None:
-    cells = {"names/tiny": {"detectable": 0.0812}, "others/tiny": {"detectable": 0.1}}
+    sizes = {"names": 0.0812, "others": 0.1}
+    cells = {f"{name}/tiny": {"detectable": {"gamma": {"subject": size}}} for name, size in sizes.items()}
     quiet = association("Ann", 0.5, None, 0.3)
     assert sentence(summary({"dataset": "names"}), known_of(quiet), GridFacts(cells=cells)) == (
         "tiny: no more than noise overall (p 0.300); no association of 1 tested stands out; "

@@ -12,8 +12,7 @@ start_job(snakemake.log[0], STATISTICS_MODULES)
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.claims.counts import detectable_size
-from biasgrid.tables.claims.facts import COVERAGE
+from biasgrid.tables.claims.facts import COVERAGE, DETECTABLE
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
 from biasgrid.tables.provenance import digest, table_provenance
@@ -38,7 +37,7 @@ facts = table_provenance(
     statistics=cell["settings"],
     sums=digest(made),
     **{name: made[name] for name in ("predictions", "cell", "answered", COVERAGE) if name in made},
-    **detectable_size(found.design),
+    **{DETECTABLE: found.detectable},
 )
 for warning in redundant_templates(found.design):
     print(f"warning: {warning}")

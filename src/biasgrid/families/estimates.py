@@ -18,6 +18,7 @@ from biasgrid.families.measures import with_outcomes
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
+from biasgrid.tables.claims.counts import detectable_sizes
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
@@ -36,11 +37,14 @@ class EstimatedCell(NamedTuple):
         measures: schema `MEASURES`: every number once, over what it is a claim about.
         intervals: schema `INTERVALS`: the same numbers over other factors, where these are known.
         design: schema `DESIGN`.
+        detectable: by measure and kind of its tests, how large a number must be to be found in 80 % of cells; see
+            `tables.claims.counts.detectable_sizes`.
     """
 
     measures: pl.DataFrame
     intervals: pl.DataFrame
     design: pl.DataFrame
+    detectable: Mapping[str, Mapping[str, float]]
 
 
 def estimate_cell(
@@ -69,7 +73,10 @@ def estimate_cell(
     measures = withhold_invalid(table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared)
     others = table_of_cell(in_order(rows.filter(~is_claim), INTERVALS), INTERVALS, model, dataset)
     return EstimatedCell(
-        measures, withhold_intervals(others, measures), table_of_cell(found.design, DESIGN, model, dataset)
+        measures,
+        withhold_intervals(others, measures),
+        table_of_cell(found.design, DESIGN, model, dataset),
+        detectable_sizes(claims),
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
-from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, with_minus
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, measure_range, with_minus
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flag_rows
 
@@ -79,7 +79,7 @@ class MeasureTable:
 def headlines(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of the measures that stand in the summary."""
     return [
-        Column(name, measure.headline, measure.title, measure.within)
+        Column(name, measure.headline, measure.title, measure_range(measure))
         for name, measure in declared.items()
         if measure.headline is not None
     ]
@@ -102,7 +102,7 @@ def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Colu
         if alike and (name, options) not in of_headlines and declared[name].limit is None:
             words = [value.replace("_", " ") for option, value in named.items() if option not in ABOUT_THE_SAME]
             heading = f"{declared[name].symbol}: {', '.join(words)}" if words else declared[name].title
-            columns.append(Column(name, options, heading, declared[name].within))
+            columns.append(Column(name, options, heading, measure_range(declared[name])))
     return columns
 
 
@@ -206,7 +206,7 @@ def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
 def checks(declared: MeasureDefinitions) -> list[Column]:
     """Returns the columns of validity flags."""
     return [
-        Column(name, "", measure.title, measure.within)
+        Column(name, "", measure.title, measure_range(measure))
         for name, measure in declared.items()
         if measure.limit is not None
     ]

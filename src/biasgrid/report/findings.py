@@ -23,6 +23,8 @@ TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
 LARGEST_LABEL = "largest"
 """How the parts of sentences begin that name subjects and attributes."""
+TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
+"""The keys that say what tests are about."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NO_CONTROL = "was measured; words alone may do this"
 
@@ -183,7 +185,9 @@ def significant_findings(
             yield f"{LARGEST_LABEL}: {association_text(best)}"
         tested = counts.filter(of_type, pl.col("n") > 0)
         none = tested.group_by("dataset", maintain_order=True).agg(pl.col("value").sum())
-        yield from power_findings(model, name, values_in_order(none.filter(value=0), "dataset"), len(none), facts)
+        datasets = values_in_order(none.filter(value=0), "dataset")
+        sizes = {dataset: detectable(model, dataset, tests.filter(of_type), facts) for dataset in datasets}
+        yield from power_findings(name, sizes, len(none))
 
 
 def count_findings(counts: pl.DataFrame, tests: pl.DataFrame) -> Iterator[str]:
@@ -220,21 +224,25 @@ def untestable_text(rows: pl.DataFrame, name: str) -> str:
     return f"{len(rows):,} {name if len(rows) == 1 else plural(name)}{of} could not be tested{over}"
 
 
-def power_findings(model: str, name: str, none: Sequence[str], tested: int, facts: GridFacts) -> Iterator[str]:
+def detectable(model: str, dataset: str, tests: pl.DataFrame, facts: GridFacts) -> float | None:
+    """Returns which size of the numbers that are tested in a cell is found in 80 % of cells, None where unknown."""
+    rows = tests.filter(dataset=dataset)
+    about = pl.coalesce(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS)
+    return facts.detectable(model, dataset, rows.select("measure", about.alias("about")).unique().rows())
+
+
+def power_findings(name: str, sizes: Mapping[str, float | None], tested: int) -> Iterator[str]:
     """Yields what would have been found in the datasets in which nothing stands out.
 
     Args:
-        model: the model's name.
         name: the type of test.
-        none: these datasets.
+        sizes: by these datasets, from `detectable`.
         tested: how many datasets were tested.
-        facts: see `findings`.
     """
-    sizes = [facts.detectable(model, dataset) for dataset in none]
-    known = [(dataset, size) for dataset, size in zip(none, sizes, strict=True) if size is not None]
+    known = [(dataset, size) for dataset, size in sizes.items() if size is not None]
     if known:
         several = ", ".join(f"{format_number(size)}{f' in {dataset}' * (tested > 1)}" for dataset, size in known)
-        where = "" if len(none) == tested else f"no {name} stands out in {join_names([each for each, _ in known])}: "
+        where = "" if len(sizes) == tested else f"no {name} stands out in {join_names([each for each, _ in known])}: "
         yield f"{where}one of {several} would have been seen with 80 % power"
 
 

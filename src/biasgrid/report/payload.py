@@ -18,7 +18,7 @@ from biasgrid.families.payload import CellTables, example_payloads, in_ten_thous
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import LARGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
-from biasgrid.tables.claims.numbers import shown_range
+from biasgrid.tables.claims.numbers import measure_range, shown_range
 from biasgrid.tables.controls import of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
 
@@ -127,7 +127,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
             "meaning": one.meaning,
             "unit": one.unit,
             "fair": one.fair,
-            "within": [end if math.isfinite(end) else None for end in shown_range(name, one.within)],
+            "within": [end if math.isfinite(end) else None for end in shown_range(name, measure_range(one))],
         }
         for name, one in dataset.measures.items()
     }

@@ -22,7 +22,7 @@ from biasgrid.stats.intervals import (
     sign_test_p,
     wilson_interval,
 )
-from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.trend import trend_of
@@ -35,6 +35,7 @@ from biasgrid.stats.noise.variance import (
     moderate_variances,
     without_rounding,
 )
+from biasgrid.stats.power import detectable_over
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
@@ -304,8 +305,10 @@ def with_intervals(
     q = false_discovery_rates(p, settings.fdr)
     chosen = selected_ends(values, q, list(sources), within, settings.alpha)
     bound = simultaneous_bounds(values, p, own, shared, settings.alpha)
+    tests, found = np.count_nonzero(~np.isnan(q)), np.count_nonzero(q <= LEVEL)
+    size = detectable_over(own, LEVEL * max(int(found), 1) / int(tests)) if tests else float("nan")
     return rows.with_columns(
-        q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
+        detectable=pl.lit(size).fill_nan(None), q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
         selected_low=pl.Series(chosen[0]), selected_high=pl.Series(chosen[1]),
     )  # fmt: skip
 

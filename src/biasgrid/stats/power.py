@@ -49,16 +49,37 @@ def detectable_effect(se: FloatArray, df: FloatArray, alpha: float) -> float:
     Returns:
         NaN where no standard error is known.
     """
-    known = (se > 0) & (df > 0)
+    return smallest_effect(se, df, se * stdtrit(df, 1 - alpha / 2))
+
+
+def detectable_over(sources: Sequence[VarianceSource], alpha: float) -> float:
+    """Returns what `detectable_effect` does, of numbers that several sources make vary.
+
+    The critical value is half of their combined interval. Around it, their variances add up, with the degrees of
+    freedom of Satterthwaite (Biometrics Bulletin 1946).
+
+    Args:
+        sources: what makes them vary, each with arrays of shape (numbers,).
+        alpha: from what p on a number is found.
+    """
+    variance = np.asarray(np.sum([source.variance for source in sources], axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = variance**2 / np.sum([source.variance**2 / source.df for source in sources], axis=0)
+        errors = np.sqrt(variance)
+    return smallest_effect(errors, df, half_width(sources, alpha))
+
+
+def smallest_effect(se: FloatArray, df: FloatArray, critical: FloatArray) -> float:
+    """Returns the size at which the mean of P(t <= (size - critical) / se) is 0.8; arrays of shape (numbers,)."""
+    known = (se > 0) & (df > 0) & np.isfinite(critical)
     if not known.any():
         return float("nan")
-    errors, free = se[known], df[known]
-    critical = stdtrit(free, 1 - alpha / 2)
-    each = errors * (critical + stdtrit(free, POWER))
+    errors, free, least = se[known], df[known], critical[known]
+    each = least + errors * stdtrit(free, POWER)
     low, high = float(each.min()), float(each.max())
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if stdtr(free, middle / errors - critical).mean() < POWER:
+        if stdtr(free, (middle - least) / errors).mean() < POWER:
             low = middle
         else:
             high = middle

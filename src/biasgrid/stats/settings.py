@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.tables.claims.numbers import ANY_RANGE
-from biasgrid.tables.metric import RANGES, Unit
+from biasgrid.tables.claims.numbers import ANY_RANGE, RANGES
+from biasgrid.tables.metric import Unit
 
 ANY_VALUE = ANY_RANGE
 """Between what numbers without a range are."""

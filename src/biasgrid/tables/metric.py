@@ -16,21 +16,10 @@ import yaml
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.tables.claims.marks import Mark
-from biasgrid.tables.claims.numbers import ANY_RANGE
 
 Unit = Literal[
     "probability", "share", "difference", "distance", "ratio", "slope", "log odds", "correlation", "similarity", "count"
 ]
-RANGES: Mapping[Unit, tuple[float, float]] = {
-    "probability": (0, 1),
-    "share": (0, 1),
-    "difference": (-1, 1),
-    "correlation": (-1, 1),
-    "similarity": (-1, 1),
-    "distance": (0, float("inf")),
-    "count": (0, float("inf")),
-}
-"""Between what the numbers of a unit are; those of others may be any."""
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
 NOT_MEASURABLE = "not measurable"
@@ -101,11 +90,6 @@ class Measure:
     limit: Limit | None = None
     range: tuple[float, float] | None = None
     counted: str | None = None
-
-    @property
-    def within(self) -> tuple[float, float]:
-        """The least and the largest value that its numbers may have."""
-        return self.range or RANGES.get(self.unit, ANY_RANGE)
 
     def limited(self, value: float | None) -> Measure:
         """Returns the measure with another value of its limit, if one is given and there is a limit."""

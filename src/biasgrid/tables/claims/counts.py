@@ -14,8 +14,6 @@ ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
 CELL = ["model", "dataset"]
-MINIMAL_EFFECT = "mde_fdr"
-"""The row of a design with the size that is found in 80 % of cells, corrected for all tests of the cell."""
 UNTESTABLE = "untestable"
 """How the reason begins why a number could not be tested."""
 
@@ -113,7 +111,21 @@ def is_untestable() -> pl.Expr:
     return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
 
 
-def detectable_size(design: pl.DataFrame) -> dict[str, float]:
-    """Returns the fact `DETECTABLE` of a cell, from `mde_fdr` of its design (schema `DESIGN`); none where unknown."""
-    known = design.filter(pl.col("name") == MINIMAL_EFFECT, pl.col("cluster").is_null())["value"].drop_nulls()
-    return {DETECTABLE: max(known)} if len(known) else {}
+def detectable_sizes(claims: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Returns how large the tested numbers of a cell must be to be found in 80 % of cells.
+
+    Args:
+        claims: estimates of the cell, over what they are claims about, perhaps with `detectable`.
+
+    Returns:
+        By measure and by the key that says what its tests are about (`subject_group`, `subject` or `group`); of several
+        bias types or options the largest size.
+    """
+    if DETECTABLE not in claims.columns:
+        return {}
+    sizes: dict[str, dict[str, float]] = {}
+    for keys in (*ASSOCIATIONS, GROUPS):
+        rows = claims.filter(all_known(*keys)).drop_nulls(DETECTABLE)
+        for measure, size in rows.group_by("measure").agg(pl.col(DETECTABLE).max()).sort("measure").iter_rows():
+            sizes.setdefault(measure, {})[keys[0]] = size
+    return sizes

@@ -7,7 +7,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.tables.claims.numbers import ANY_RANGE, format_number
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_number, measure_range
 
 if TYPE_CHECKING:
     # It imports `numbers` of this folder.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COVERAGE = "coverage_of_design"
 """The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were asked."""
 DETECTABLE = "detectable"
-"""The fact of measures of how large a counted number must be to be found in 80 % of cells."""
+"""The fact of measures of how large tested numbers must be to be found in 80 % of cells; see `counts`."""
 CELL_FACTS = (COVERAGE, DETECTABLE)
 CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures are."""
@@ -51,10 +51,16 @@ class GridFacts(NamedTuple):
         least, most = self.ranges.get(row["dataset"], {}).get(row["measure"], (None, None))
         return ANY_RANGE[0] if least is None else least, ANY_RANGE[1] if most is None else most
 
-    def detectable(self, model: str, dataset: str) -> float | None:
-        """Returns which size of the counted numbers of a cell is found in 80 % of cells, None where that is unknown."""
-        size: float | None = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE)
-        return size
+    def detectable(self, model: str, dataset: str, tested: Iterable[tuple[str, str]]) -> float | None:
+        """Returns which size of the numbers of a cell is found in 80 % of cells, None where that is unknown.
+
+        Args:
+            model: the model's name.
+            dataset: the dataset's name.
+            tested: measures, each with the key that says what its tests are about; of several the largest size counts.
+        """
+        sizes = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE, {})
+        return max((size for name, key in tested if (size := sizes.get(name, {}).get(key)) is not None), default=None)
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
         """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
@@ -82,9 +88,9 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     # JSON has no infinite numbers.
     ranges = {
         dataset: {
-            name: [end if isfinite(end) else None for end in each.within]
+            name: [end if isfinite(end) else None for end in measure_range(each)]
             for name, each in known.items()
-            if each.within != ANY_RANGE
+            if measure_range(each) != ANY_RANGE
         }
         for dataset, known in measures.items()
     }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isnan
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from biasgrid.tables.metric import Measure
 
 NO_NUMBER = "-"
 ZERO = 1e-9
@@ -15,6 +18,16 @@ LARGEST_FRACTION = 999.5
 """From here on, three digits have no fraction."""
 TOO_LITTLE = "too little asked to say"
 """What is said of a number whose interval is wider than half of its range."""
+RANGES: Mapping[str, tuple[float, float]] = {
+    "probability": (0, 1),
+    "share": (0, 1),
+    "difference": (-1, 1),
+    "correlation": (-1, 1),
+    "similarity": (-1, 1),
+    "distance": (0, inf),
+    "count": (0, inf),
+}
+"""Between what the numbers of a unit are; those of others may be any."""
 ANY_RANGE = (-inf, inf)
 CORRECTED = "_corrected"
 """How the names of measures end from which the part of noise is taken off."""
@@ -47,6 +60,11 @@ def with_minus(text: str) -> str:
 def is_size(measure: str) -> bool:
     """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is its least."""
     return measure.endswith(SIZES)
+
+
+def measure_range(measure: Measure) -> tuple[float, float]:
+    """Returns the least and the largest value that the numbers of a measure may have."""
+    return measure.range or RANGES.get(measure.unit, ANY_RANGE)
 
 
 def shown_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
