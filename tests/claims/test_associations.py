@@ -205,10 +205,9 @@ def measured_power(name: str, clusters: int, runs: int) -> float:
     shares = []
     for world in worlds_of(name, "none", clusters, runs):
         over = over_first_factor(sums_of(world.values))
-        se, df = np.sqrt(over.source.variance), over.source.df
-        effect = detectable_effect(se, df, LEVEL / len(se))
+        effect = detectable_effect([over.source], LEVEL / len(over.units))
         p = p_values(effect + world.values.mean(axis=2).ravel(), over.sources)
-        shares.append((p <= LEVEL / len(se)).mean())
+        shares.append((p <= LEVEL / len(p)).mean())
     return float(np.mean(shares))
 
 

@@ -38,7 +38,7 @@ facts = table_provenance(
     statistics=cell["settings"],
     sums=digest(made),
     **{name: made[name] for name in ("predictions", "cell", "answered", COVERAGE) if name in made},
-    **detectable_size(found.design),
+    **detectable_size(found.measures, cell["declared"].counted),
 )
 for warning in redundant_templates(found.design):
     print(f"warning: {warning}")

@@ -22,10 +22,11 @@ from biasgrid.stats.intervals import (
     sign_test_p,
     wilson_interval,
 )
-from biasgrid.stats.multiplicity import false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
 from biasgrid.stats.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.trend import trend_of
+from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
@@ -304,8 +305,11 @@ def with_intervals(
     q = false_discovery_rates(p, settings.fdr)
     chosen = selected_ends(values, q, list(sources), within, settings.alpha)
     bound = simultaneous_bounds(values, p, own, shared, settings.alpha)
+    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
+    size = detectable_effect(own, LEVEL * max(found, 1) / tests) if tests else np.nan
     return rows.with_columns(
         q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
+        detectable=pl.when(pl.Series(~np.isnan(q))).then(pl.lit(size)),
         selected_low=pl.Series(chosen[0]), selected_high=pl.Series(chosen[1]),
     )  # fmt: skip
 

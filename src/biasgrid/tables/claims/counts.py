@@ -14,8 +14,6 @@ ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
 CELL = ["model", "dataset"]
-MINIMAL_EFFECT = "mde_fdr"
-"""The row of a design with the size that is found in 80 % of cells, corrected for all tests of the cell."""
 UNTESTABLE = "untestable"
 """How the reason begins why a number could not be tested."""
 
@@ -113,7 +111,13 @@ def is_untestable() -> pl.Expr:
     return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
 
 
-def detectable_size(design: pl.DataFrame) -> dict[str, float]:
-    """Returns the fact `DETECTABLE` of a cell, from `mde_fdr` of its design (schema `DESIGN`); none where unknown."""
-    known = design.filter(pl.col("name") == MINIMAL_EFFECT, pl.col("cluster").is_null())["value"].drop_nulls()
+def detectable_size(measures: pl.DataFrame, counted: Mapping[str, str]) -> dict[str, float]:
+    """Returns the fact `DETECTABLE` of a cell: what is found in 80 % of its counted tests; none where unknown.
+
+    Args:
+        measures: schema `MEASURES`, of a cell.
+        counted: the measures that are counted, see `CountedMeasures`.
+    """
+    dataset = dict.fromkeys(measures["dataset"].unique(), counted)
+    known = counted_tests(measures, dataset, measures)["detectable"].drop_nulls()
     return {DETECTABLE: max(known)} if len(known) else {}

@@ -161,12 +161,11 @@ def effects_of(
     q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
-    se = np.sqrt(first.source.variance)
     found = {
         "noise_sd": float(np.sqrt(own.mean())),
         "prior_df": first.prior.df,
-        "mde": detectable_effect(se, first.source.df, LEVEL),
-        "mde_fdr": detectable_effect(se, first.source.df, alpha),
+        "mde": detectable_effect([first.source], LEVEL),
+        "mde_fdr": detectable_effect([first.source], alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
