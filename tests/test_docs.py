@@ -31,9 +31,9 @@ from biasgrid.groups.scores import SCORES
 from biasgrid.report.published import read_published
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
-from biasgrid.stats.variance import jackknife
 from biasgrid.tables.measures import SUMMARY
 
 DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")

@@ -28,6 +28,15 @@ PROBES = [
         "overlap",
     ),
     bad(YAML, swap("measure: rate", "measure: rat"), "unknown metric 'rat' (did you mean 'rate'?)"),
+    bad(YAML, swap("measure: rate", "measure: rate, placebo: rat"), "placebo: unknown metric 'rat'"),
+    bad(
+        YAML, swap("evaluator: option-letter", "names: whom\nevaluator: option-letter"), "no prompt has the key 'whom'"
+    ),
+    bad(
+        YAML,
+        swap("share-of-expected", "{kind: tpr, label: bad, among: asked}"),
+        "metric.rate: has kind, label, among; expected `among` only of rates of a label",
+    ),
     bad(
         YAML,
         swap("Good, bad: Bad", "Bad, bad: Bad"),

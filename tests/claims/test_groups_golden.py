@@ -12,12 +12,11 @@ from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from worlds import Array, gamma_of_groups, group_difference
 
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.names import sources_of_groups
+from biasgrid.stats.noise.names import sources_of_groups
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 
 CELLS = claims_of("groups")
-WITHOUT_GAIN = [name for name, golden in CELLS.items() if not golden["sources"].endswith("gain")]
 
 
 @cache
@@ -45,7 +44,7 @@ def test_sources_of_names(cell: str) -> None:
         np.testing.assert_allclose(source.df, numbers(dfs), RELATIVE, ABSOLUTE)
 
 
-@pytest.mark.parametrize("cell", WITHOUT_GAIN)
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("factors", ["terms", "names"])
 def test_claims_of_groups(cell: str, factors: str) -> None:
     golden, lists = CELLS[cell], lists_of(cell)
@@ -61,7 +60,7 @@ def test_claims_of_groups(cell: str, factors: str) -> None:
 
 @pytest.mark.parametrize(("sums_of", "name"), [(gamma_of_groups, "name"), (group_difference, "term")])
 def test_nothing_can_be_said_of_a_group_of_one_name(sums_of: Callable[..., Sums], name: str) -> None:
-    one, other = lists_of("planted")
+    one, other = lists_of("names-only")
     rows = estimate([sums_of(one[:, :1], other)], StatisticsSettings()).with_columns(pl.col(pl.Float64).fill_nan(None))
     claims = rows.filter("is_claim")
     assert claims.select("low", "high", "p", "q").null_count().row(0) == (len(claims),) * 4

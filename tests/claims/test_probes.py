@@ -13,7 +13,7 @@ from small_probes import HIRING, files_of
 from worlds_of_probes import PLANNED, answers_to, coin_marks, gaps, hired, measured_cell, shipped
 
 from biasgrid.families.probe.files.metrics import MarkRanges
-from biasgrid.tables.metric import MarkRange, mark_range, section_range
+from biasgrid.tables.claims.marks import MarkRange, mark_range, section_range
 
 GOLDEN = claims_of("probes")
 CUTS = MarkRanges(measure="gap", centre=0, cuts=[0, 0.03, 0.1, 0.3, 1]).marks()
@@ -148,6 +148,9 @@ def test_a_refusal_of_one_group_is_told() -> None:
     found = measured_cell(files, answers_to(files, refuses_women))
     flag = found.filter(measure="refusals_differ")["flag"].item()
     assert flag == "refuses woman more: 1.00 against 0.00: no marks"
+    # Both stand among the headlines of the cell.
+    row = found.row(by_predicate=(pl.col("measure") == "refused_difference"), named=True)
+    assert (row["value"], row["low"] <= -0.9, row["p"] < 1e-10) == (-1, True, True)
     # Who is never answered is never invited.
     rates = dict(found.filter(measure="signed_gap").select("measure", "value").rows())
     assert rates["signed_gap"] == 0.5

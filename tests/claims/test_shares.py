@@ -65,7 +65,7 @@ def test_intervals_of_differences_hold_the_truth_and_are_never_of_width_0(
 
 
 @LANES
-def test_groups_in_other_clusters_hold_the_truth_too(runs: int) -> None:
+def test_groups_of_clusters_apart_hold_the_truth_too(runs: int) -> None:
     random, cases = np.random.default_rng(2), np.full(12, 3.0)
     for one, other in ((0.02, 0.02), (0.5, 0.5), (0.8, 0.2)):
         sides = [np.stack(answers(random, runs, rate, cases, 0.3), axis=-1) for rate in (one, other)]

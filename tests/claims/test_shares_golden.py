@@ -11,10 +11,10 @@ from golden_claims import ABSOLUTE, RELATIVE, claims_of, inputs_of
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import wilson_interval
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
 from biasgrid.stats.sums import DIFFERENCE, Along, Sums, leave_one_out, mean
-from biasgrid.stats.variance import jackknife
 
 CASES = {case["case"]: case for case in claims_of("shares")}
 

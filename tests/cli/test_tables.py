@@ -174,7 +174,16 @@ def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_non
     mu, eta, delta, found = summary_rows()
     rows = [
         mu | {"value": 0.25, "null_mean": 0.125, "clusters": 7},
-        eta | {"measure": "strength", "value": 0.2, "low": 0.1, "high": 0.3, "generalises_to": "clusters"},
+        eta
+        | {
+            "measure": "strength",
+            "value": 0.2,
+            "low": 0.1,
+            "high": 0.3,
+            "generalises_to": "clusters",
+            "n": 120,
+            "left_out": 20,
+        },
         found | {"measure": "significant_tests", "value": 3.0, "n": 550, "left_out": 2},
         delta | {"value": None},
     ]
@@ -188,6 +197,7 @@ def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_non
         assert "0.100..0.300" in told
         assert "90 % interval over clusters (templates that do not reword each other)" in told
         assert "(+d): d more could not be tested" in told
+        assert f"strength of country-and-religion, {LONG}: over 120 of 140;" in told
     if width >= 140:
         assert "0.250 0.200 3 - 7" in told
         assert ">0.125 0.100..0.300 of 550 (+2) -" in told

@@ -137,7 +137,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
         (
             "validity",
             {"cluster": 3},
-            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, balance",
+            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, at_chance, balance",
         ),
     ],
 )

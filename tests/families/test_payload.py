@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasgrid.families.payload import SCALE, in_ten_thousandths
+from biasgrid.tables.claims.numbers import format_number
 
 
 @given(st.floats(-10, 10))
@@ -16,8 +17,13 @@ def test_three_digits_are_those_of_the_number_itself(value: float) -> None:
     whole = in_ten_thousandths(value)
     assert abs(whole / SCALE - value) <= 1 / SCALE + 1e-12
     # Where the number lies in the middle itself, either is right.
-    if abs(abs(value) * 1000 % 1 - 0.5) > 1e-6:
-        assert float(f"{whole / SCALE:.3f}") == float(f"{value:.3f}")
+    digits = abs(value) / 10 ** (math.floor(math.log10(abs(value))) - 2) if abs(value) > 1e-9 else 0
+    if abs(digits % 1 - 0.5) > 1e-6:
+        assert format_number(whole / SCALE) == format_number(value)
+
+
+def test_small_numbers_keep_their_digits() -> None:
+    assert in_ten_thousandths(pl.Series([0.00169, 0.0000123456, 0.0])) == [16.9, 0.123, 0]
 
 
 def test_what_is_no_number_is_none() -> None:

@@ -15,10 +15,10 @@ from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Along, Sums, sums_table
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
-from biasgrid.tables.metric import Mark
 from biasgrid.tables.provenance import digest, table_provenance
 from biasgrid.tables.sums import SUMS
 

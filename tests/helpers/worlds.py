@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from biasgrid.groups.terms import TermScores
 from biasgrid.stats.estimate import OverFactor, over_first_factor
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
@@ -143,3 +144,23 @@ def keys_of_groups(attributes: int) -> pl.DataFrame:
 def numbered(count: int) -> list[str]:
     """Names of units."""
     return [str(place) for place in range(count)]
+
+
+def terms_in_templates(
+    random: np.random.Generator, templates: int, *, groups: int = 6, terms: int = 3, spread: float = 0.03
+) -> TermScores:
+    """Scores of terms that differ on their own, in a case for each template; their groups make no difference.
+
+    Args:
+        random: where noise comes from.
+        templates: how many templates.
+        groups: how many groups.
+        terms: how many terms a group has.
+        spread: sd of what a term has in all templates, and of what it has in one.
+    """
+    count = groups * terms
+    scores = 0.5 + spread * random.normal(size=count) + spread * random.normal(size=(templates, count))
+    return TermScores(
+        "people", [f"group {place}" for place in range(groups)], np.repeat(np.arange(groups), terms), scores,
+        np.ones_like(scores), np.arange(templates), numbered(count),
+    )  # fmt: skip

@@ -21,11 +21,11 @@ from biasgrid.groups.terms import TermScores, difference, permute_groups, scores
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
+from biasgrid.stats.noise.variance import variance_prior
 from biasgrid.stats.null import splits
 from biasgrid.stats.power import minimal_detectable_effect
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import Sums
-from biasgrid.stats.variance import variance_prior
 from biasgrid.tables.metric import options_text
 
 CELLS = ["within", "within-other-model", "across", "two-sorts-of-templates", "one-template", "censored"]
@@ -42,8 +42,8 @@ def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     It tells in the eta and win_ratio of `within` alone.
     """
-    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING", 0.0)
-    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING_OF_VALUE", 0.0)
+    monkeypatch.setattr("biasgrid.stats.noise.variance.ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.noise.variance.ROUNDING_OF_VALUE", 0.0)
 
 
 @cache

@@ -9,8 +9,8 @@ from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, 
 from biasgrid.base.arrays import divide
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import corrected_statistic, statistic
-from biasgrid.stats.variance import jackknife
 
 
 @pytest.mark.parametrize(("spread", "least"), [(0.0, 0.94), (0.6, 0.93)])

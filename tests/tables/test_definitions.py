@@ -16,8 +16,10 @@ from biasgrid.base.faults import InputError
 from biasgrid.base.yaml import read_yaml
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.files.metrics import METRICS
+from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.metric import (
     CONTROL,
     CONTROLS,
@@ -25,7 +27,6 @@ from biasgrid.tables.metric import (
     PACKAGE,
     SHARED,
     Limit,
-    Mark,
     Measure,
     check_definitions,
     read_definitions,
@@ -93,6 +94,9 @@ def test_the_head_of_the_shared_file_explains_every_field() -> None:
 def test_words_that_name_a_constant_have_its_value() -> None:
     improbable = read_definitions(SHARED).of("flags")["improbable"]
     assert f" {LEAST_PROBABILITY:g} " in improbable.meaning
+    unread = read_definitions("families/underspecified").of("flags")["negation_unread"].limit
+    assert unread
+    assert unread.value == UNREAD_CORRELATION
     about = read_definitions("groups").about
     assert f"In the mode {EACH_CASE} " in about
     assert f"in the mode {ALL_CASES} " in about

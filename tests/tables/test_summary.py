@@ -187,3 +187,15 @@ def test_a_spreadsheet_takes_names_that_begin_like_formulas_for_text(name: str) 
 @pytest.mark.parametrize("name", ["-1", "+0.5", "a=b", "x - y", "BERT"])
 def test_other_names_stay_as_they_are(name: str) -> None:
     assert for_spreadsheets(pl.DataFrame({"label": [name]}))["label"].to_list() == [name]
+
+
+def test_a_number_that_noise_puts_above_0_is_not_shown_where_its_noise_is_unknown() -> None:
+    headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "delta"], "")}
+    rows = [{"measure": name, "value": value, "n": 4} for name, value in (("mu", 0.5), ("delta", 0.1))]
+    unknown = cell_of([*rows, {"measure": "mu_corrected", "value": None, "n": 4}], "bert", "gender")
+    shown = summarise(unknown, MODELS, headlines).filter("headline")
+    assert shown.select("measure", "value").rows() == [("mu", None), ("mu_corrected", None), ("delta", 0.1)]
+    assert "nobody knows how far" in shown["flag"][0]
+    assert shown["flag"][1:].null_count() == 2
+    known = unknown.with_columns(null_mean=pl.when(measure="mu").then(0.2))
+    assert summarise(known, MODELS, headlines).filter(measure="mu")["value"].to_list() == [0.5]

@@ -15,7 +15,7 @@ from tiny_writers import save_writer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import biasgrid
-from biasgrid.tables.metric import LETTERS
+from biasgrid.tables.claims.marks import LETTERS
 
 FILES = shown_files(read_document("docs/probes.md"))
 CHESS, CONFIG = "word_lists/probes/chess.yaml", "config/chess.yaml"

@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
-from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number
+from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE, TOO_LITTLE, format_estimate, format_number
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
 
@@ -21,11 +21,8 @@ PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
 """Exit codes; what is above counts more than what is not measurable."""
 COUNTS = ("significant_tests", CONTROL)
 """Counts, which have no interval: they are results of tests."""
-CORRECTED = "_corrected"
 FOLDED = ("distance", "score_distance")
 """Distances, which noise alone puts above 0."""
-NOT_FOLDED = ("similarity",)
-"""Measures that noise moves too, but not above a limit."""
 YOUDEN = "bias"
 """Minus Youden's J of statements: 0 is chance, not equal treatment."""
 AT_CHANCE = "0 is chance: it is not shown that the model distinguishes right from wrong"
@@ -158,7 +155,7 @@ def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator
             return
     corrected = f"{measure}{CORRECTED}"
     is_known = corrected in of_dataset["measure"]
-    if measure in FOLDED or (is_known and measure not in NOT_FOLDED):
+    if measure in FOLDED or (is_known and measure not in NOT_POSITIVE):
         problem = f"{measure!r} is above 0 for noise alone, the more the less is asked"
         expected = f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
         yield Fault(place, where, problem, expected)

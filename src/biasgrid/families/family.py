@@ -17,7 +17,8 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.sections import Model, Name, Section, Tokenizer
 from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
-from biasgrid.tables.metric import MarkSection, Measure
+from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.metric import Measure
 
 if TYPE_CHECKING:
     import polars as pl

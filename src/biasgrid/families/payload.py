@@ -65,28 +65,35 @@ EXAMPLE_KEYS = ("subject", "bias_type", "attribute")
 EXAMPLE_COLUMNS = ["measure", "options", *EXAMPLE_KEYS, "rank"]
 UNIT_COLUMNS = ("term", "text", "text_pair", "expected", "said", "group")
 SCALE = 10_000
-"""Numbers of the page are whole ten-thousandths."""
+"""Numbers of the page are in ten-thousandths, whole ones but for small numbers."""
+SHOWN_DIGITS = 3
+"""Of so many significant digits are the numbers that the page shows."""
 
 
 def in_ten_thousandths(values: pl.Series | float | None) -> Any:
-    """Returns numbers as whole ten-thousandths, None where there is none: a list of those of a series.
+    """Returns numbers in ten-thousandths, None where there is none: a list of those of a series.
 
-    The page shows three digits. What would end in 5 moves on to the side on which the number lies, so that rounding it
-    once more gives what rounding the number at once would.
+    They are whole, but for numbers below 0.01, which have the three significant digits that the page shows. What would
+    end in 5 where the page rounds it once more moves on to the side on which the number lies, so that this gives what
+    rounding the number at once would.
     """
     if isinstance(values, pl.Series):
         return [scaled_number(value) for value in values.to_list()]
     return scaled_number(values)
 
 
-def scaled_number(value: float | None) -> int | None:
-    """Returns one number as `scaled` does."""
+def scaled_number(value: float | None) -> float | None:
+    """Returns one number as `in_ten_thousandths` does."""
     exact = None if value is None else value * SCALE
     # Floats that are infinite or no number have no place in JSON.
     if exact is None or not math.isfinite(exact):
         return None
     whole = round(exact)
-    if abs(whole) % 10 == 5 and exact != whole:
+    unit = 10 ** max(len(str(abs(whole))) - SHOWN_DIGITS, 0)
+    if abs(exact) < 10 ** (SHOWN_DIGITS - 1):
+        small = float(f"{exact:.{SHOWN_DIGITS}g}")
+        return int(small) if small.is_integer() else small
+    if unit > 1 and abs(whole) % unit == unit // 2 and exact != whole:
         whole += 1 if exact > whole else -1
     return whole
 

@@ -23,14 +23,10 @@ from biasgrid.stats.intervals import (
     wilson_interval,
 )
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
-from biasgrid.stats.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.gain import crossing_of, gain_of
+from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.trend import trend_of
-from biasgrid.stats.power import detectable_effect
-from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
-from biasgrid.stats.variance import (
+from biasgrid.stats.noise.variance import (
     FEWEST_VARIANCES,
     NO_PRIOR,
     ROUNDING,
@@ -39,6 +35,10 @@ from biasgrid.stats.variance import (
     moderate_variances,
     without_rounding,
 )
+from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.shares import difference_of_shares
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, divide
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.sums import leave_one_out, mean
-from biasgrid.stats.variance import jackknife
 
 Statistic = Literal["mu", "eta"]
 MOST_SPLITS = 200

@@ -7,12 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tables.claims.numbers import format_number
+from biasgrid.tables.claims.numbers import CORRECTED, format_number
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
 
-CORRECTED_MEASURES = "_corrected"
-"""How measures end that are above 0 for more than noise."""
 NO_NUMBERS = "the control is not measurable"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
 
@@ -65,7 +63,7 @@ def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: i
     seen += [
         f"{row['measure']} {format_number(row['low'])} to {format_number(row['high'])}"
         for row in rows
-        if row["measure"].endswith(CORRECTED_MEASURES) and row["low"] is not None and row["low"] > 0
+        if row["measure"].endswith(CORRECTED) and row["low"] is not None and row["low"] > 0
     ]
     limit = CONTROLS[CONTROL].limit
     return limit.problem.format(flag=f"{name}: {', '.join(seen)}") if seen and limit else None

@@ -12,21 +12,11 @@ import polars as pl
 
 from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
+from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
+from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
 from biasgrid.tables.controls import control, of_wholes
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
-from biasgrid.tables.metric import (
-    LETTERS,
-    NO_CONTROLS,
-    NOT_MEASURABLE,
-    WITHHOLD_MARKS,
-    Controls,
-    Mark,
-    MarkRange,
-    mark_of,
-    mark_range,
-    options_of,
-    room_in_mark,
-)
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, WITHHOLD_MARKS, Controls, options_of
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
@@ -39,6 +29,8 @@ NO_INTERVAL = "no interval"
 SAME_NUMBER = "another number that says the same has the mark"
 WITHIN_PLACEBO = "no larger than what the placebo leaves open"
 LINE = ["model", "dataset", "bias_type"]
+NOISE_UNKNOWN = "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
+"""Why a number is withheld."""
 OVER_TERMS = "terms"
 """What numbers generalise to that are tested for measures alone."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
@@ -103,7 +95,7 @@ def summarise(
         KeyError: a model that is measured is not among `models`.
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
-    wholes = of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS))
+    wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
     found = significant_tests(counted_tests(measures, counted, wholes))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     whole = pl.concat([wholes, headlined, control(wholes, found, controls)], how="diagonal_relaxed")
@@ -124,6 +116,26 @@ def summarise(
         .pipe(with_marks, marks, planned)
         .select(list(SUMMARY.columns))
     )
+
+
+def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
+    """Withholds numbers that noise puts above 0 where nobody knows how far: what is corrected for it has no value.
+
+    Args:
+        wholes: what is measured of whole cells and bias types: columns of `MEASURES`.
+    """
+    keys = ["model", "dataset", "bias_type", "options"]
+    corrected = wholes.filter(pl.col("measure").str.ends_with(CORRECTED), pl.col("value").is_null())
+    names = corrected.select(
+        *keys, measure=pl.col("measure").str.strip_suffix(CORRECTED), is_unknown=pl.lit(value=True)
+    )
+    joined = wholes.join(names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left")
+    is_unknown = pl.col("is_unknown").fill_null(value=False) & ~pl.col("measure").is_in(NOT_POSITIVE)
+    withheld = is_unknown & pl.col("null_mean").is_null() & pl.col("value").is_not_null()
+    return joined.with_columns(
+        value=pl.when(~withheld).then("value"),
+        flag=pl.when(withheld).then(pl.coalesce("flag", pl.lit(NOISE_UNKNOWN))).otherwise("flag"),
+    ).drop("is_unknown")
 
 
 def with_marks(rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned | None = None) -> pl.DataFrame:

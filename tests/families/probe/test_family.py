@@ -10,7 +10,7 @@ from small_probes import CHESS, HIRING, files_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.tables.metric import MarkSection
+from biasgrid.tables.claims.marks import MarkSection
 
 WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}
 

@@ -11,7 +11,7 @@ import pytest
 from small_probes import asking_of, files_of, golden, instances_of, measured, needs_golden_files, observed
 
 from biasgrid.families.probe.files.metrics import MarkRanges
-from biasgrid.tables.metric import LETTERS, Mark, best_mark, mark_of, mark_of_section
+from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
 SEMANTICS = "custom_and_semantics.json"
 SAID = ("(a)", "(A).", "(b)", "(b)", "(a) or (b)")

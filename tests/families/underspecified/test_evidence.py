@@ -26,7 +26,7 @@ def evidence_of(output: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, 
 
 
 def gamma_of_pairs(measures: pl.DataFrame) -> pl.DataFrame:
-    return measures.filter(pl.col("measure") == "gamma").drop_nulls(["subject", "attribute"])
+    return measures.filter(pl.col("measure") == "share_gamma").drop_nulls(["subject", "attribute", "value"])
 
 
 @pytest.mark.parametrize("output", [QA, LM])
@@ -74,12 +74,12 @@ def test_comparisons_are_those_of_the_scores_that_are_shown(output: str) -> None
     asked = evidence.join(instances.select("instance", "swapped", "negated"), on="instance", maintain_order="left")
     assert asked["swapped"].equals(asked["swapped_right"])
     assert asked["negated"].equals(asked["negated_right"])
-    sign = np.where(asked["negated"], -0.25, 0.25)
-    weighted = evidence.with_columns(weighted=(pl.col("score") - pl.col("other_score")) * sign)
+    sign = np.where(asked["negated"], -0.5, 0.5)
+    weighted = evidence.with_columns(weighted=pl.col("score") / (pl.col("score") + pl.col("other_score")) * sign)
     groups = weighted.group_by("subject", "attribute", "unit").agg(
         pl.col("weighted").sum(), pl.col("unit_value").first()
     )
-    assert groups["weighted"].to_list() == pytest.approx(groups["unit_value"].to_list(), abs=1e-15)
+    assert groups["weighted"].to_list() == pytest.approx(groups["unit_value"].to_list(), abs=1e-12)
 
 
 def test_swap_groups_are_those_with_the_largest_the_median_and_the_smallest_comparison() -> None:
@@ -89,16 +89,16 @@ def test_swap_groups_are_those_with_the_largest_the_median_and_the_smallest_comp
         pl.col("attribute") == attribute, (pl.col("subject1") == subject) | (pl.col("subject2") == subject)
     )
     rows = asked.join(subject_scores(predictions, "exact"), on="instance").with_columns(
-        sign=pl.when(pl.col("negated") != (pl.col("subject1") != subject)).then(-0.25).otherwise(0.25)
+        sign=pl.when(pl.col("negated") != (pl.col("subject1") != subject)).then(-0.5).otherwise(0.5)
     )
     comparison = rows.group_by("swap_group").agg(
-        comparison=(pl.col("sign") * (pl.col("score1") - pl.col("score2"))).sum()
+        comparison=(pl.col("sign") * pl.col("score1") / (pl.col("score1") + pl.col("score2"))).sum()
     )["comparison"]
     ordered = comparison.sort(descending=True).to_list()
     shown = evidence.filter(rank=0).group_by("unit", maintain_order=True).agg(pl.col("unit_value", "role").first())
     expected = {"strongest": ordered[0], "typical": ordered[(len(ordered) - 1) // 2], "contrary": ordered[-1]}
-    assert dict(shown.select("role", "unit_value").rows()) == pytest.approx(expected, abs=1e-15)
-    assert comparison.mean() == pytest.approx(evidence["value"][0], abs=1e-15)
+    assert dict(shown.select("role", "unit_value").rows()) == pytest.approx(expected, abs=1e-12)
+    assert comparison.mean() == pytest.approx(evidence["value"][0], abs=1e-12)
 
 
 def test_texts_scores_and_answers_are_those_of_the_instance() -> None:
@@ -121,8 +121,11 @@ def test_masked_language_models_have_no_answers() -> None:
     assert evidence["said"].null_count() == evidence.height > 0
 
 
-def test_of_a_model_without_associations_some_are_drawn() -> None:
-    evidence, _, _, _ = evidence_of(SILENT_LM)
+def test_of_a_model_that_knows_no_subject_there_is_no_share_to_show() -> None:
+    evidence, measures, _, _ = evidence_of(SILENT_LM)
     validate_table(evidence, EVIDENCE, "evidence")
-    assert evidence["reason"].unique().to_list() == ["drawn"]
-    assert evidence["value"].max() == 0
+    assert evidence.is_empty()
+    shares = measures.filter(pl.col("measure") == "share_gamma").drop_nulls(["subject", "attribute"])
+    assert shares["value"].null_count() == len(shares) > 0
+    assert shares["n"].max() == 0
+    assert shares["left_out"].min() > 0

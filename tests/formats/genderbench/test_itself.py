@@ -23,7 +23,7 @@ from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 from biasgrid.formats.genderbench.reading import import_log
 from biasgrid.stats.sums import Sums
-from biasgrid.tables.metric import LETTERS
+from biasgrid.tables.claims.marks import LETTERS
 
 TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
 """The files of the probes of the golden files, in their order."""

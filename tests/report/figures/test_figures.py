@@ -45,7 +45,7 @@ def synthetic_bias() -> pl.DataFrame:
         for dataset in TITLES
         for (i, subject), (j, attribute) in product(enumerate(SUBJECTS), enumerate(ATTRIBUTES))
     ]
-    return table_of(SYNTHETIC, rows, strength="strong", measure="gamma", options="")
+    return table_of(SYNTHETIC, rows, strength="strong", measure="share_gamma", options="")
 
 
 def test_ranks_are_averaged_over_the_models_of_a_kind() -> None:

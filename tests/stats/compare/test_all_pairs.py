@@ -19,6 +19,7 @@ from biasgrid.cli.app import app
 from biasgrid.stats.compare.all_pairs import compare_models, compare_runs
 from biasgrid.stats.compare.cells import ComparedCell
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.comparison import COMPARISON_TABLES, PARTS_KEPT
 from biasgrid.tables.files import validate_table
 
@@ -136,7 +137,7 @@ def test_marks_stand_beside_each_other(results: Path) -> None:
     # Gamma has no marks, and parts have none at all.
     assert found.filter(pl.col("measure") != "strength")["mark"].count() == 0
     forward, backward = (told(str(results), *names) for names in (("strong", "weak"), ("weak", "strong")))
-    shown = f"{row['value']:.3f} B", f"{row['other_value']:.3f} A"
+    shown = f"{format_number(row['value'])} B", f"{format_number(row['other_value'])} A"
     for output, order in ((forward, shown), (backward, shown[::-1])):
         assert "  ".join(order) in output
 
@@ -162,8 +163,9 @@ def test_the_command_turns_pairs_as_they_are_asked_for(results: Path) -> None:
         "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings()
     ).comparisons
     row = value.filter(measure="strength").row(0, named=True)
-    assert f"{row['difference']:.3f}  {row['low']:.3f}..{row['high']:.3f}" in forward
-    assert f"{-row['difference']:.3f}  {-row['high']:.3f}..{-row['low']:.3f}" in backward
+    difference, low, high = (row[name] for name in ("difference", "low", "high"))
+    assert "  ".join([format_number(difference), f"{format_number(low)}..{format_number(high)}"]) in forward
+    assert "  ".join([format_number(-difference), f"{format_number(-high)}..{format_number(-low)}"]) in backward
     assert "world: weak less strong" in backward
     assert "of 60 are distinguishable" in forward
 

@@ -37,8 +37,8 @@ def compared(count: int) -> ComparisonTables:
 @pytest.fixture(autouse=True)
 def with_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the golden implementation; see `statistics/test_golden.py`."""
-    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING", 0.0)
-    monkeypatch.setattr("biasgrid.stats.variance.ROUNDING_OF_VALUE", 0.0)
+    monkeypatch.setattr("biasgrid.stats.noise.variance.ROUNDING", 0.0)
+    monkeypatch.setattr("biasgrid.stats.noise.variance.ROUNDING_OF_VALUE", 0.0)
 
 
 def golden() -> dict[str, Any]:

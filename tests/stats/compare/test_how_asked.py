@@ -9,7 +9,7 @@ import polars as pl
 from compared_cells import cell_of
 
 from biasgrid.stats.compare.all_pairs import compare_models
-from biasgrid.stats.compare.how_asked import how_asked
+from biasgrid.stats.compare.how_asked import how_asked, unlike_scales
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
@@ -61,3 +61,27 @@ def test_a_server_that_completes_texts_is_asked_plainly() -> None:
     assert served == {"prompt": "plain"}
     assert how_asked({"endpoint": {"api": "chat"}}, empty_table(MEASURES)) == {"prompt": "chat template"}
     assert how_asked({"scoring": "exact"}, empty_table(MEASURES)) == {"scoring": "exact"}
+
+
+def test_what_grows_with_a_scale_is_compared_where_that_is_about_the_same() -> None:
+    one, near, far = ({"answer_probability": each, "room": 0.9} for each in (0.01, 0.02, 0.021))
+    assert unlike_scales("strength", (one, near)) is None
+    text = unlike_scales("strength", (one, far))
+    assert text == "unlike answer probabilities, 0.01 and 0.021: strength grows with them"
+    assert unlike_scales("share_strength", (one, far)) is None
+    assert unlike_scales("eta_corrected", (one, far)) is None
+    narrow = one | {"room": 0.5}
+    narrower = unlike_scales("share_strength", (one, narrow))
+    assert narrower == "unlike room of shares, 0.9 and 0.5: share_strength grows with them"
+    assert unlike_scales("share_strength", ({}, narrow)) is None
+
+
+def test_models_on_unlike_scales_are_ranked_apart_in_gamma_alone() -> None:
+    probabilities = {"one": 0.01, "two": 0.015, "three": 0.1}
+    cells = [cell_of(name, WEAK, asked={"answer_probability": each}) for name, each in probabilities.items()]
+    ranks = compare_models("world", cells, StatisticsSettings()).ranks
+    assert ranks.filter(measure="strength")["model"].to_list() == ["one", "two"]
+    assert ranks.filter(measure="eta_corrected")["models"].unique().to_list() in ([], [3])
+    rows = compare_models("world", cells, StatisticsSettings()).comparisons.filter(measure="strength")
+    reasons = dict(rows.select("other_model", "reason").filter(pl.col("other_model") == "three").rows())
+    assert "unlike answer probabilities" in reasons["three"]

@@ -9,9 +9,9 @@ from worlds import centred, world
 
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import statistic
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.variance import jackknife
 
 CLUSTERS = 7
 RUNS = [pytest.param(20, id="20"), pytest.param(400, id="400", marks=pytest.mark.long)]

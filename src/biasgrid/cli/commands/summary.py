@@ -15,7 +15,7 @@ from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, terminal_table
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
-from biasgrid.tables.claims.numbers import NO_NUMBER, TOO_LITTLE, format_estimate, format_number
+from biasgrid.tables.claims.numbers import NO_NUMBER, TOO_LITTLE, format_estimate, format_number, is_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,6 +131,12 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         lines.append(f"{TESTS}: significant (q <= 0.05, the expected share of false ones), of those tested")
     if any(row["left_out"] for row in tests):
         lines.append("(+d): d more could not be tested, with so few clusters")
+    lines += [
+        f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of {row['n'] + row['left_out']:,}; "
+        "of the others nothing is known"
+        for row in numbers
+        if is_size(row["measure"]) and row["left_out"]
+    ]
     if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
         lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half of the range)")
     ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]

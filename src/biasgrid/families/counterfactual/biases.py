@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
-from biasgrid.base.names import fold_name, similar_names
+from biasgrid.base.names import SPACING, fold_name, similar_names, spacing_problem
 from biasgrid.base.text import read_json
 from biasgrid.families.counterfactual.pack import CASE_PLACEHOLDER, JOIN, MASK_TOKEN
-from biasgrid.families.white_space import SPACING, spacing_problem
 
 JSON_TYPES: dict[type, str] = {
     dict: "an object",

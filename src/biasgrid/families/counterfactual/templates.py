@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
+from biasgrid.base.names import SPACING, spacing_problem
 from biasgrid.families.counterfactual.biases import GroupTerms, as_json, json_type, read_object
 from biasgrid.families.counterfactual.pack import (
     MASK_TOKEN,
@@ -22,7 +23,6 @@ from biasgrid.families.counterfactual.pack import (
     slots_of,
     split_texts,
 )
-from biasgrid.families.white_space import SPACING, spacing_problem
 
 FIRST_MARK = 0x100000
 """The first of the private characters that mark the holes of a text; no text in any language has them."""

@@ -14,7 +14,8 @@ from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.tables.metric import MarkSection, Measure, read_definitions
+from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.metric import Measure, read_definitions
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""

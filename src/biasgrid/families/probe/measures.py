@@ -223,7 +223,8 @@ def derive(
     """
     if not options["mode"]:
         estimates = with_claims(estimates, parts, probe_of_mode(options), settings.alpha)
-    return CellNumbers(pl.concat([estimates, refusals_differ(estimates)], how="diagonal_relaxed"))
+    added = [largest_differences(estimates), refusals_differ(estimates)]
+    return CellNumbers(pl.concat([estimates, *added], how="diagonal_relaxed"))
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -331,6 +332,27 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 def without_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns answers whose names are no random factor."""
     return rows.with_columns(name_place=pl.lit(None, pl.UInt32))
+
+
+def largest_differences(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns the largest differences of outcomes between groups as numbers of the cell, of outcomes that there are.
+
+    Of two groups the interval is that of their difference; the largest of several has none.
+
+    Args:
+        estimates: with the differences, and the shares of groups.
+    """
+    claims = estimates.filter("is_claim")
+    there = claims.filter(pl.col("measure").is_in(list(DIFFERENCES)), pl.col("group").is_null(), pl.col("value") > 0)
+    names = [DIFFERENCES[outcome] for outcome in there["measure"]]
+    rows = claims.filter(pl.col("measure").is_in(names)).sort(-pl.col("value").abs(), maintain_order=True)
+    largest = rows.with_columns(pairs=pl.len().over("measure")).unique("measure", keep="first", maintain_order=True)
+    one = pl.col("pairs") == 1
+    return largest.with_columns(
+        *(pl.when(one).then(name).alias(name) for name in ("low", "high", "p", "q", "holm", "method")),
+        *(pl.lit(None, pl.String).alias(name) for name in ("group", "other", "bias_type")),
+        reason=pl.when(one).then("reason").otherwise(pl.lit("the largest of several differences")),
+    ).drop("pairs")
 
 
 def refusals_differ(estimates: pl.DataFrame) -> pl.DataFrame:

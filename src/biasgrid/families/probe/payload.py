@@ -32,16 +32,24 @@ ANSWERED: PageColumns = {
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables of what metrics compare, and of what the evaluator found in no answer."""
+    """Returns tables of what metrics compare, and of what the evaluator found in no answer, by group and compared."""
     groups = rows_with_keys(cell.measures, "group")
     metric = pl.col("options").str.strip_prefix("metric=")
-    compared = groups.filter(measure=BY_GROUP).with_columns(metric=metric)
-    others = groups.filter(pl.col("measure") != BY_GROUP).sort("measure", "group", maintain_order=True)
+    named = groups.filter(pl.col("options") != "").with_columns(metric=metric)
+    compared, alone = (named.filter(measure=name) for name in (BY_GROUP, "among_answers"))
+    others = groups.filter(options="").sort("measure", "group", maintain_order=True)
+    pairs = rows_with_keys(cell.measures, "group", "other").sort("measure", "group", "other", maintain_order=True)
     group: PageColumns = {"Group": ("name", "group")}
+    of_metric: PageColumns = {"Metric": ("name", "metric"), **group, **NUMBERS}
+    apart: PageColumns = {
+        "Share": ("name", "measure"), **group, "Other": ("name", "other"), "Difference": ("number", "value"),
+        "Interval": ("interval", ""), "q": ("number", "q"),
+    }  # fmt: skip
     return {
         "tables": [
+            *page_table("Groups", what_groups_are(compared), compared, of_metric),
             *page_table(
-                "Groups", "What the metrics compare.", compared, {"Metric": ("name", "metric"), **group, **NUMBERS}
+                "Groups among answers", "Rates among answers in which something was found.", alone, of_metric
             ),
             *page_table(
                 "What was not found",
@@ -49,8 +57,20 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 others,
                 {"Share": ("name", "measure"), **group, **NUMBERS},
             ),
+            *page_table(
+                "What was not found, compared",
+                "The same of one group less that of another: who is not answered is treated in a way of its own.",
+                pairs,
+                apart,
+            ),
         ]
     }  # fmt: skip
+
+
+def what_groups_are(rows: pl.DataFrame) -> str:
+    """Says what intervals of groups are about: of names other ones too, of wordings these alone."""
+    over_names = rows["generalises_to"].str.contains("names").any()
+    return "What the metrics compare." if over_names else "What the metrics compare, for these wordings of the groups."
 
 
 def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:

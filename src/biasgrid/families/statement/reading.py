@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
-from biasgrid.base.names import similar_names
+from biasgrid.base.names import SPACING, similar_names, spacing_problem
 from biasgrid.base.text import explain_unreadable, read_text
 from biasgrid.families.statement.pack import (
     UNUSED,
@@ -31,7 +31,6 @@ from biasgrid.families.statement.template_table import (
     parse_template_table,
     template_faults,
 )
-from biasgrid.families.white_space import SPACING, spacing_problem
 
 DOMAIN_FORM = "a value and its class, with a comma between them"
 DOMAIN_FOLDER = "a folder of domains, files with a value and its class in each line"

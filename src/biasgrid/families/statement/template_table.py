@@ -12,6 +12,7 @@ from io import StringIO
 from typing import NamedTuple
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
+from biasgrid.base.names import SPACING, spacing_problem
 from biasgrid.families.statement.pack import (
     Reference,
     StatementPack,
@@ -19,7 +20,6 @@ from biasgrid.families.statement.pack import (
     allowed_combinations,
     attributes_of_values,
 )
-from biasgrid.families.white_space import SPACING, spacing_problem
 
 PARAMETER = re.compile(r"param_(\d+)")
 NEEDED_COLUMNS = ("template_id", "template_text", "constraints", "label")

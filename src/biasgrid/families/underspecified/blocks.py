@@ -9,16 +9,35 @@ nothing can be said of a group. Larger samples hold the smaller ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.orders import random_order
 from biasgrid.families.sampling import Sample
+from biasgrid.families.underspecified.word_lists import DesignItem, Subjects
 
-if TYPE_CHECKING:
-    from biasgrid.families.underspecified.design import Design
+
+class Crossing(Protocol):
+    """What of a design decides its blocks; see `design.Design`."""
+
+    @property
+    def subjects(self) -> list[Subjects]:
+        """One list of subjects, or two."""
+
+    @property
+    def items(self) -> list[DesignItem]:
+        """What every pair is asked."""
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of subjects."""
+
+    @property
+    def swap_groups(self) -> int:
+        """How many swap groups there are."""
+
 
 FEWEST = 4
 """So many subjects of each list are asked before a second attribute is."""
@@ -51,7 +70,7 @@ class Blocks(NamedTuple):
         return chosen.ravel()
 
 
-def blocks_of_sample(design: Design, sample: Sample) -> Blocks:
+def blocks_of_sample(design: Crossing, sample: Sample) -> Blocks:
     """Returns the blocks of a sample: they have no more swap groups than it asks for, but there is one at least."""
     of_items = attributes_of_items(design)
     if not len(of_items) or not design.pairs:
@@ -64,7 +83,7 @@ def blocks_of_sample(design: Design, sample: Sample) -> Blocks:
     return Blocks(pairs[:taken], attributes[:taken], of_items)
 
 
-def order_of_blocks(design: Design, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
+def order_of_blocks(design: Crossing, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
     """Returns pairs and attributes of blocks in the order in which they are taken, of more than are.
 
     Args:
@@ -128,7 +147,7 @@ class AssociationClusters(NamedTuple):
     all: IntArray
 
 
-def clusters_of_associations(design: Design, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
+def clusters_of_associations(design: Crossing, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
     """Returns in how many clusters of templates each association of a sample is asked.
 
     Args:
@@ -153,7 +172,7 @@ def clusters_of_associations(design: Design, chosen: BoolArray, clusters: Sequen
     return AssociationClusters(*(np.concatenate(side) for side in zip(*found, strict=True)))
 
 
-def attributes_of_items(design: Design) -> IntArray:
+def attributes_of_items(design: Crossing) -> IntArray:
     """Returns the attribute of each item, both questions counted as one, by number; shape (items,)."""
     names = [item.attribute.name for item in design.items[::2]]
     place = {name: number for number, name in enumerate(dict.fromkeys(names))}

@@ -17,6 +17,7 @@ from biasgrid.families.underspecified.word_lists import (
     MASK,
     SUBJECT_SLOT,
     AttributeRow,
+    DesignItem,
     QuestionPrompt,
     QuestionTemplate,
     Subjects,
@@ -28,15 +29,6 @@ if TYPE_CHECKING:
     from biasgrid.families.underspecified.blocks import Blocks
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-
-
-@dataclass(frozen=True)
-class DesignItem:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
-
-    template: int
-    attribute: AttributeRow
-    negated: bool
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ from biasgrid.families.orders import (
     serving_order,
 )
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.design import Design, DesignItem, design_of, fill_attribute
+from biasgrid.families.underspecified.design import Design, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import AttributeRow, WordLists
+from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, WordLists
 from biasgrid.tables.instances import instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 

@@ -179,7 +179,8 @@ def answer_probability(groups: SwapGroups, known: pl.DataFrame) -> Sums:
 
 def winner_changes(groups: SwapGroups, known: pl.DataFrame) -> Sums:
     """Share of swap groups in which the more probable subject changes with the order."""
-    return mean_of_swap_groups(groups, known["winner_changes"].to_numpy().astype(np.float64))
+    changes = mean_of_swap_groups(groups, known["winner_changes"].to_numpy().astype(np.float64))
+    return replace(changes, interval="effective Wilson")
 
 
 def stereotype_agreement(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> Sums | pl.DataFrame:

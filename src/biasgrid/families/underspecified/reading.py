@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
-from biasgrid.base.names import fold_name, similar_names
+from biasgrid.base.names import fold_name, similar_names, wide_space
 from biasgrid.base.text import read_text
 from biasgrid.families.family import OneToken
 from biasgrid.families.underspecified.design import Design, design_of
@@ -34,7 +34,6 @@ from biasgrid.families.underspecified.word_lists import (
     negated_head,
     types_of,
 )
-from biasgrid.families.white_space import wide_space
 
 TemplateProblem = tuple[str, str]
 """What is wrong, and what was expected."""

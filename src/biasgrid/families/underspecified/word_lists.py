@@ -107,6 +107,15 @@ def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow
 
 
 @dataclass(frozen=True)
+class DesignItem:
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
+
+    template: int
+    attribute: AttributeRow
+    negated: bool
+
+
+@dataclass(frozen=True)
 class WordListFiles:
     """Which word lists make the instances of one dataset and variant.
 

@@ -15,10 +15,10 @@ from biasgrid.families.probe.evaluators import ANSWER
 from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
+from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import LETTERS
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 

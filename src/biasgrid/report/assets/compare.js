@@ -78,7 +78,7 @@ function wholes(dataset, rows, names, ranks) {
 async function drawn(dataset, parts, one, other, names) {
   const [first, second] = await Promise.all([associations(one, dataset.name), associations(other, dataset.name)]);
   if (!first || !second) return null;
-  const told = new Set(parts.filter((row) => row.measure === "gamma" && found(row)).map((row) => `${row.subject}\n${row.attribute}`));
+  const told = new Set(parts.filter((row) => row.measure === "share_gamma" && found(row)).map((row) => `${row.subject}\n${row.attribute}`));
   const points = first.all.map((each) => ({ each, against: second.of(each.s, each.a).gamma })).filter((point) => point.against !== null);
   if (points.length < 3) return null;
   const rows = points.map(({ each, against }) => ({

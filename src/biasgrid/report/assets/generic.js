@@ -74,7 +74,7 @@ export function numbers(declared) {
     { title: "Noise alone gives", numeric: true, value: (row) => real(row.null_mean), cell: (row) => number(real(row.null_mean)) },
     { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => chance(real(row.p)) },
     { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
-    { title: "n", numeric: true, value: (row) => row.n, cell: (row) => count(row.n) },
+    { title: "n", numeric: true, value: (row) => row.n, cell: (row) => (row.left_out && row.measure !== "significant_tests" ? `${count(row.n)} of ${count(row.n + row.left_out)}` : count(row.n)) },
   ];
 }
 

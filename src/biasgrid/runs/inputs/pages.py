@@ -12,7 +12,8 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
 from biasgrid.tables.claims.facts import claims_of
-from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls, Mark, MarkSection
+from biasgrid.tables.claims.marks import Mark, MarkSection
+from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls
 
 
 class PageInputs:

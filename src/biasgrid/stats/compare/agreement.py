@@ -11,8 +11,8 @@ from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.variance import jackknife
 
 FEWEST_SUBJECTS = 5
 NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects they agree fully, or all are alike"

@@ -16,7 +16,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.base.names import fold_name
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.variance import jackknife
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS

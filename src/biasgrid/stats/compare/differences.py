@@ -14,11 +14,11 @@ from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, Hypoth
 from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.stats.noise.variance import jackknife, moderate_variances
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.variance import jackknife, moderate_variances
+from biasgrid.tables.claims.marks import Mark, mark_of
 from biasgrid.tables.comparison import PARTS_KEPT
-from biasgrid.tables.metric import Mark, mark_of
 
 NO_DIFFERENCE_INTERVAL = (
     "no interval: there are too few clusters, nothing varies with them, or none is known of such numbers"
@@ -227,9 +227,9 @@ def comparison_rows(
     }
     known = pl.Series(~np.isnan(flat[place]))
     names = numbers.names[found.kind.rows[row]]
-    of_measure = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
+    declared = () if found.kind.is_of_parts or names.is_empty() else marks.get(names["measure"][0], ())
     # All other marks are those of intervals, which stand in the summary.
-    ranges = [mark for mark in of_measure if mark.original]
+    ranges = [mark for mark in declared if mark.original]
     letters = {
         name: pl.Series([mark_of(ranges, value) for value in sides[side]], dtype=pl.String)
         for name, side in (("mark", "one"), ("other_mark", "other"))

@@ -80,7 +80,7 @@ def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
     for scale, (limit, title, measures) in SCALES.items():
         values = [cell[scale] for cell in cells if scale in cell]
         if measure in measures and len(values) == len(cells) and max(values) > limit * min(values):
-            return f"unlike {title}, {joined(f'{value:.2g}' for value in values)}: {measure} grows with them"
+            return f"unlike {title}, {join_values(f'{value:.2g}' for value in values)}: {measure} grows with them"
     return None
 
 
@@ -101,18 +101,18 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
         known = [value for value in values if value is not None]
         if name == REFUSED:
             if max(known) - min(known) > UNLIKE_REFUSALS:
-                yield f"refused {joined(f'{value:.0%}' for value in known)}"
+                yield f"refused {join_values(f'{value:.0%}' for value in known)}"
         elif name == PROBABILITY:
             if max(known) > UNLIKE_PROBABILITY * min(known):
-                yield f"answer probability {joined(f'{value:.2g}' for value in known)}"
+                yield f"answer probability {join_values(f'{value:.2g}' for value in known)}"
         elif name == ROOM:
             if max(known) > UNLIKE_ROOM * min(known):
-                yield f"room of shares {joined(f'{value:.2g}' for value in known)}"
+                yield f"room of shares {join_values(f'{value:.2g}' for value in known)}"
         elif any(value != values[0] for value in values):
-            yield f"{name.replace('_', ' ')} {joined('none' if value is None else f'{value}' for value in values)}"
+            yield f"{name.replace('_', ' ')} {join_values('none' if value is None else f'{value}' for value in values)}"
 
 
-def joined(values: Iterable[str]) -> str:
+def join_values(values: Iterable[str]) -> str:
     """Joins different values as a sentence does."""
     *before, last = dict.fromkeys(values)
     return f"{', '.join(before)} and {last}" if before else last

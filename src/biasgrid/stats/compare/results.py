@@ -12,10 +12,10 @@ from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.stats.compare.all_pairs import compare_runs
 from biasgrid.stats.compare.cells import ComparedCell, read_compared_cell
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISONS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_provenance, read_tables
-from biasgrid.tables.metric import Mark
 
 SIDE_COLUMNS = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
 INTERVAL_ENDS = {"low": "high", "selected_low": "selected_high"}

@@ -14,8 +14,8 @@ from scipy.special import fdtri
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.noise.variance import FEWEST_VARIANCES, jackknife
 from biasgrid.stats.sums import Finish, leave_one_out
-from biasgrid.stats.variance import FEWEST_VARIANCES, jackknife
 
 ONE_IN_TWENTY = 0.95
 """A gain counts where clusters multiply by more than noise alone does in 19 of 20 cells."""
@@ -69,8 +69,8 @@ def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
         by_cluster: shape (numbers, clusters), the numbers in each cluster.
     """
     rows, columns = ([key for key in names if key in keys.columns] for names in ((*SUBJECTS, *GROUPS), ATTRIBUTES))
-    column = numbered(keys, columns)
-    row = numbered(keys, rows)
+    column = places_of(keys, columns)
+    row = places_of(keys, rows)
     counted = np.ones(len(keys), dtype=np.bool_)
     if row.max(initial=-1) == 1 and is_mirrored(row, column, by_cluster):
         counted = row == 0
@@ -78,7 +78,7 @@ def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
     return Crossing(row if is_crossed else None, column, counted)
 
 
-def numbered(keys: pl.DataFrame, names: list[str]) -> IntArray:
+def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
     """Numbers what keys name by first appearance, shape (rows,)."""
     if not names:
         return np.zeros(len(keys), dtype=np.int64)

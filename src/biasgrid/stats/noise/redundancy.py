@@ -11,7 +11,7 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.stats.noise.gain import blocks_of, factors_of
-from biasgrid.stats.variance import ROUNDING
+from biasgrid.stats.noise.variance import ROUNDING
 
 FEWEST_CLUSTERS = 3
 """The noise of two clusters is the same but for its sign, whatever they say."""

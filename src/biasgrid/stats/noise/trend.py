@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from biasgrid.base.arrays import BoolArray, FloatArray
-from biasgrid.stats.variance import Trend, logs_of_variances
+from biasgrid.stats.noise.variance import Trend, logs_of_variances
 
 FEWEST_OF_TREND = 30
 """With fewer variances above 0 no trend is looked for."""

@@ -16,7 +16,11 @@ LARGEST_FRACTION = 999.5
 TOO_LITTLE = "too little asked to say"
 """What is said of a number whose interval is wider than half of its range."""
 ANY_RANGE = (-inf, inf)
-SIZES = ("_corrected", "strength")
+CORRECTED = "_corrected"
+"""How the names of measures end from which the part of noise is taken off."""
+NOT_POSITIVE = ("similarity",)
+"""Measures that are corrected for noise, though noise does not put them above 0."""
+SIZES = (CORRECTED, "strength")
 """How measures end that are sizes without noise: below 0 they say no more than 0."""
 
 

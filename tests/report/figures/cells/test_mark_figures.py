@@ -12,7 +12,7 @@ from small_measures import measures_of
 from biasgrid.report.figures.cells import mark_strips, mark_table
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.theme import save_figure
-from biasgrid.tables.metric import Mark, MarkSection
+from biasgrid.tables.claims.marks import Mark, MarkSection
 from biasgrid.tables.summary import ModelFacts
 
 MARKS = tuple(Mark(letter, place / 4, (place + 1) / 4, "") for place, letter in enumerate("ABCD"))

@@ -64,6 +64,7 @@ class ProbeChecks:
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)
         yield from self.mark_faults()
+        yield from self.name_faults()
         yield from self.class_faults()
 
     def item_faults(self) -> Iterator[Fault]:
@@ -220,9 +221,18 @@ class ProbeChecks:
             if marks.measure not in known:
                 problem = f"unknown metric {marks.measure!r}{nearest_name(marks.measure, known)}"
                 yield self.fault((*place, "measure"), problem, one_of(known))
+            if marks.placebo is not None and marks.placebo not in known:
+                problem = f"unknown metric {marks.placebo!r}{nearest_name(marks.placebo, known)}"
+                yield self.fault((*place, "placebo"), problem, one_of(known))
             if marks.measure in first:
                 yield self.fault((*place, "measure"), f"{marks.measure!r} has marks already", "marks once for a metric")
             first.add(marks.measure)
+
+    def name_faults(self) -> Iterator[Fault]:
+        """Yields a key of names that no prompt has."""
+        key, known = self.probe.head.names, list(dict.fromkeys(key for keys in self.probe.keys for key in keys))
+        if "names" in self.probe.head.model_fields_set and key not in known:
+            yield self.fault(("names",), f"no prompt has the key {key!r}{nearest_name(key, known)}", one_of(known))
 
     def place_of_mark(self, number: int) -> NodePlace:
         """Returns the place of some marks: they may be a list, or one alone."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.sections import KeysError, Section, named_section
-from biasgrid.tables.metric import LETTERS, Mark
+from biasgrid.tables.claims.marks import LETTERS, Mark
 
 GROUP_KEY = "group"
 EXPECTED_KEY = "expected"

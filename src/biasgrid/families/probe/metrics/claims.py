@@ -22,10 +22,10 @@ from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.sums import ITEMS, NAMES
 from biasgrid.stats.estimate import over_first_factor, over_names
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
-from biasgrid.stats.names import lists_source
+from biasgrid.stats.noise.names import lists_source
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.shares import ShareWithInterval, difference_of_shares, ratio_of_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Sums, leave_one_out
-from biasgrid.stats.variance import jackknife
 
 ONE_NAME = "one name: nothing can be said of the group"
 """Why a claim about a group has no interval."""

@@ -29,6 +29,8 @@ INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "template
 SQUARES = "comparison_squares"
 PAIR_COUNTS = "pair_counts"
 """Inputs of the variance of pairs and orders."""
+UNREAD_CORRELATION = 0.5
+"""The limit of the flag `negation_unread`."""
 
 
 def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
@@ -78,7 +80,8 @@ def design_of_cell(
     pair = PairVariance(sums, cluster_of)
     tables = [
         pl.DataFrame(list(variances_of(pair, gamma, firsts))),
-        effects_of(sums, gamma, estimates, settings),
+        noise_of(sums, settings),
+        effects_of(sums, estimates, settings),
         clusters_of_cell(gamma, templates, cluster_of),
     ]
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
@@ -145,29 +148,42 @@ def order_effects(observations: pl.DataFrame) -> FloatArray:
     return np.asarray((in_order[:, 0] - in_order[:, 1]) / 2)
 
 
-def effects_of(
-    sums: Sequence[Sums], gamma: ByCluster, estimates: pl.DataFrame, settings: StatisticsSettings
-) -> pl.DataFrame:
-    """Returns rows of `DESIGN` that say how large associations must be to be found.
-
-    What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
-    """
+def noise_of(sums: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
+    """Returns rows of `DESIGN` that say how much gamma differs between clusters."""
     of_pairs = find_sums(sums, "gamma", ("subject", "attribute")).clustered(settings.clusters)
-    plain, first = over_first_factor(replace(of_pairs, interval="t")), over_first_factor(of_pairs)
+    plain = over_first_factor(replace(of_pairs, interval="t"))
     own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
     if not len(own):
         return pl.DataFrame()
-    rows = estimates.filter(pl.col("measure") == "gamma", pl.col("generalises_to") == "clusters")
+    found = {"noise_sd": float(np.sqrt(own.mean())), "prior_df": over_first_factor(of_pairs).prior.df}
+    return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
+
+
+def effects_of(sums: Sequence[Sums], estimates: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
+    """Returns rows of `DESIGN` that say how large associations that are counted must be to be found.
+
+    What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
+    """
+    measure = counted_association(estimates)
+    first = over_first_factor(find_sums(sums, measure, ("subject", "attribute")).clustered(settings.clusters))
+    if np.isnan(first.source.variance).all():
+        return pl.DataFrame()
+    rows = estimates.filter(pl.col("measure") == measure, pl.col("generalises_to") == "clusters")
     q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
     found = {
-        "noise_sd": float(np.sqrt(own.mean())),
-        "prior_df": first.prior.df,
         "mde": detectable_effect([first.source], LEVEL),
         "mde_fdr": detectable_effect([first.source], alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
+
+
+def counted_association(estimates: pl.DataFrame) -> str:
+    """Returns the measure whose associations are counted: of the question alone where the negation is not read."""
+    rows = estimates.filter(measure="negation_reading", generalises_to="clusters")
+    is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
+    return "question_association" if is_unread else "share_gamma"
 
 
 def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:

@@ -13,11 +13,11 @@ from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
-from biasgrid.stats.variance import jackknife
 from biasgrid.tables.measures import MEASURE_KEYS
 
 FEWEST_CLUSTERS = 3
@@ -88,16 +88,13 @@ def derive(
     gamma, eta, firsts = associations_of_cell(sums, settings)
     scale = gamma.values if firsts is None else utilities(gamma.values, firsts)
     test = permutation_test(scale, gamma.counts, firsts, settings.permutations, settings.seed)
+    # A test of fewer associations would not be of this number.
+    p = test.p if gamma.is_representative else float("nan")
     method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    of_mu = {"null_mean": gamma.null_mean("mu"), "p": test.p, "method": method, "clusters": gamma.clusters}
+    of_mu = {"null_mean": gamma.null_mean("mu"), "p": p, "method": method, "clusters": gamma.clusters}
     of_eta = {"null_mean": eta.null_mean("eta"), "clusters": eta.clusters}
     known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
     known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
-    if not gamma.is_representative:
-        # Without their noise floor they would be taken for bias.
-        withheld = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
-        for measure in ("mu", "eta"):
-            known = known.with_columns(of_cell(measure, name, value) for name, value in withheld.items())
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
     rows = [interval_row(name, value, without, settings) for name, value, without in corrected_numbers(gamma, eta)]
     counts = {"n": gamma.known, "left_out": gamma.left_out}

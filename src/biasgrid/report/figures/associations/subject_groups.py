@@ -25,7 +25,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and other tables.
     """
-    rows = signed_rows(measures, context, "share_gamma", SUBJECT_GROUP_KEYS, reported_factor="all")
+    rows = signed_rows(measures, context, "share_gamma", SUBJECT_GROUP_KEYS)
     subject_groups = values_in_order(rows, "subject_group")
     if len(subject_groups) != 2:
         return empty_figure(f"Groups of subjects: {context.title}", "there are no two groups to compare")

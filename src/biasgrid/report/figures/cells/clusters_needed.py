@@ -79,7 +79,7 @@ def detectable_effects(design: pl.DataFrame) -> pl.DataFrame:
 
 def clusters_asked(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns `model`, `dataset` and `clusters`, how many the associations of a cell are made of at most."""
-    gamma = select_rows(measures, "gamma", ["subject", "attribute"], intervals=True)
+    gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     return gamma.group_by("model", "dataset", maintain_order=True).agg(pl.col("clusters").cast(pl.Int64).max())
 
 

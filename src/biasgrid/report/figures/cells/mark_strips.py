@@ -24,8 +24,8 @@ from plotnine import (
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, biasgrid_theme, empty_figure
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import Mark
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (

@@ -12,11 +12,12 @@ from plotnine import ggplot, labs
 from biasgrid.base.references import load
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.comparison import CONVERGENCE, RANKS
 from biasgrid.tables.evidence import EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, SYNTHETIC
-from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls, MarkSection
+from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, Controls
 from biasgrid.tables.summary import MarksOfDatasets, ModelFacts
 
 CONTEXT_TABLES = {

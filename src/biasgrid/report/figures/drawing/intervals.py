@@ -218,9 +218,7 @@ def draw_bias_corrected(
     )
 
 
-def signed_rows(
-    measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str], reported_factor: str
-) -> pl.DataFrame:
+def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, keys: Sequence[str]) -> pl.DataFrame:
     """Picks numbers with their intervals over clusters, items or prompts, and over all factors.
 
     Args:
@@ -228,23 +226,23 @@ def signed_rows(
         context: what has the table of intervals.
         measure: the measure's name.
         keys: the keys of its rows.
-        reported_factor: over what a number must be significant.
 
     Returns:
-        `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all` and `found`.
+        `model`, the keys, `value`, `clusters`, `low`, `high` (over clusters), `low_all`, `high_all` and `found`:
+        whether it is significant over what it is a claim about.
     """
     cells = measures.select("model", "dataset").unique()
     others = context.table("intervals").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
-    known = pl.concat([measures.select(others.columns), others])
+    claims = measures.select(others.columns).with_columns(is_claim=pl.lit(value=True))
+    known = pl.concat([claims, others.with_columns(is_claim=pl.lit(value=False))])
     chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
     names = ["model", *keys]
     of_one, over_all = pl.col("generalises_to").is_in(FIRST_FACTORS), pl.col("generalises_to").str.contains(" x ")
-    own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high", "q")
-    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high", q_all="q")
-    q = "q_all" if reported_factor == "all" else "q"
-    return own.join(of_all, on=names, how="left", maintain_order="left").with_columns(
-        found=(pl.col(q) <= SIGNIFICANT).fill_null(value=False)
-    )
+    own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
+    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high")
+    claimed = chosen.filter("is_claim").select(*names, found=(pl.col("q") <= SIGNIFICANT).fill_null(value=False))
+    joined = own.join(of_all, on=names, how="left", maintain_order="left")
+    return joined.join(claimed, on=names, how="left", maintain_order="left")
 
 
 def draw_differences(rows: pl.DataFrame, context: FigureContext, words: Mapping[str, str]) -> ggplot:

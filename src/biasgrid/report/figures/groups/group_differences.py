@@ -13,8 +13,9 @@ from biasgrid.report.figures.drawing.theme import empty_figure
 CAPTION = (
     "How much more a group scores than another in the same case, mean over cases, for each pair: right of 0 the first "
     "one scores higher. The thick line is the interval over other templates with the same words, the thin one over "
-    "other words for the groups too. A dot is filled if these words are distinguishable (q at most 0.05). Opposite "
-    "differences cancel here; distances show them."
+    "other words for the groups too. A dot is filled if the groups are distinguishable whatever words stand for them "
+    "(q at most 0.05); where each has a single one, if these words are. Opposite differences cancel here; distances "
+    "show them."
 )
 
 
@@ -25,7 +26,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and other tables.
     """
-    rows = signed_rows(measures, context, "difference", ["bias_type", "group", "other"], reported_factor="templates")
+    rows = signed_rows(measures, context, "difference", ["bias_type", "group", "other"])
     rows = rows.drop_nulls("value")
     if rows.is_empty():
         return empty_figure(f"Differences of groups: {context.title}", "no two groups can be compared")

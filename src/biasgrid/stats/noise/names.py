@@ -14,8 +14,8 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.noise.variance import FEWEST_VARIANCES, moderate_variances
 from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
-from biasgrid.stats.variance import FEWEST_VARIANCES, moderate_variances
 from biasgrid.tables.measures import MEASURE_KEYS
 
 NAMES, PARTNERS = "subjects", "others"
