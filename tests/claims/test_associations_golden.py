@@ -101,7 +101,7 @@ def test_detectable_effects(name: str) -> None:
     golden = GOLDEN[name]
     over = over_first_factor(sums_of(values_of(name)))
     # What is golden is of a cell without any significant result.
-    found = detectable_effect(np.sqrt(over.source.variance), over.source.df, 0.05 / golden["tests"])
+    found = detectable_effect([over.source], 0.05 / golden["tests"])
     assert_close([found], [golden["mde"]], BISECTED)
 
 
@@ -121,7 +121,7 @@ def test_sizes_of_cells(name: str) -> None:
     values = values_of(name)
     found = {
         measure: interval_row(measure, value, without, StatisticsSettings())
-        for measure, value, without in corrected_numbers(ByCluster(values, np.ones_like(values)))
+        for measure, value, without in corrected_numbers(*[ByCluster(values, np.ones_like(values))] * 2)
     }
     for measure in ("strength", "mu_corrected"):
         # The golden file has the older word.

@@ -23,7 +23,7 @@ from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import simes
-from biasgrid.stats.power import detectable_effect, detectable_over
+from biasgrid.stats.power import detectable_effect
 from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, coverage_text
 from biasgrid.tables.claims.numbers import format_estimate, format_number
@@ -182,13 +182,9 @@ def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
     found = []
     for _ in range(1000):
         sources = [VarianceSource(of * random.chisquare(df, 24) / df, np.full(24, df)) for of, df in truth]
-        values = detectable_over(sources, alpha) + np.sqrt(0.13) * random.normal(size=24)
+        values = detectable_effect(sources, alpha) + np.sqrt(0.13) * random.normal(size=24)
         found.append((values > half_width(sources, alpha)).mean())
     assert np.mean(found) == pytest.approx(0.8, abs=0.02)
-    errors = np.full(24, 0.2), np.full(24, 6.0)
-    assert detectable_over([VarianceSource(0.2**2 + 0 * errors[0], errors[1])], alpha) == pytest.approx(
-        detectable_effect(*errors, alpha)
-    )
 
 
 def test_what_would_have_been_seen_is_known_of_the_numbers_that_are_tested() -> None:

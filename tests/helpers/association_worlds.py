@@ -23,6 +23,8 @@ Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
 GainOf = Literal["all", "subject", "association"]
 FRAMES_OF_TRUTH = 4800
+SPREAD = 0.5
+"""Standard deviation of all that moves logits."""
 
 
 class World(NamedTuple):
@@ -127,13 +129,13 @@ def zeros_and_ones(random: np.random.Generator, theta: Array, clusters: int) -> 
 
 def bounded(random: np.random.Generator, theta: Array, clusters: int) -> World:
     """Probabilities near 0, of a logit around -5, whose clusters and subjects move them."""
-    preference = random.normal(size=(len(theta), 1, 1))
+    preference = SPREAD * random.normal(size=(len(theta), 1, 1))
 
     def scored(count: int) -> Array:
         of_frames = random.normal(size=(1, 1, count)) + random.normal(size=(len(theta), 1, count))
-        logits = -5 + of_frames + preference
+        logits = -5 + SPREAD * of_frames + preference
         sides = (
-            1 / (1 + np.exp(-(logits + sign * theta[..., None] + random.normal(size=(*theta.shape, count)))))
+            1 / (1 + np.exp(-(logits + SPREAD * (sign * theta[..., None] + random.normal(size=(*theta.shape, count))))))
             for sign in (1, -1)
         )
         question, negation = sides

@@ -35,7 +35,7 @@ from biasgrid.stats.noise.variance import (
     moderate_variances,
     without_rounding,
 )
-from biasgrid.stats.power import detectable_over
+from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
@@ -305,10 +305,11 @@ def with_intervals(
     q = false_discovery_rates(p, settings.fdr)
     chosen = selected_ends(values, q, list(sources), within, settings.alpha)
     bound = simultaneous_bounds(values, p, own, shared, settings.alpha)
-    tests, found = np.count_nonzero(~np.isnan(q)), np.count_nonzero(q <= LEVEL)
-    size = detectable_over(own, LEVEL * max(int(found), 1) / int(tests)) if tests else float("nan")
+    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
+    size = detectable_effect(own, LEVEL * max(found, 1) / tests) if tests else np.nan
     return rows.with_columns(
-        detectable=pl.lit(size).fill_nan(None), q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
+        q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
+        detectable=pl.when(pl.Series(~np.isnan(q))).then(pl.lit(size)),
         selected_low=pl.Series(chosen[0]), selected_high=pl.Series(chosen[1]),
     )  # fmt: skip
 

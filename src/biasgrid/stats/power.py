@@ -12,7 +12,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width
 
 POWER = 0.8
-STEPS = 60
+STEPS = 40
 """Of the bisection of a detectable effect, which begins within a few times its size."""
 FINEST = 400
 """How many shares are tried to find the smallest that will do."""
@@ -35,55 +35,48 @@ def minimal_detectable_effect(variance: float, prior_df: float, clusters: int, a
     return float((stdtrit(df, 1 - alpha / 2) + stdtrit(df, POWER)) * np.sqrt(variance / clusters))
 
 
-def detectable_effect(se: FloatArray, df: FloatArray, alpha: float) -> float:
+def detectable_effect(sources: Sequence[VarianceSource], alpha: float) -> float:
     """Returns the size that is found in 80 % of all numbers of a kind, on average over these.
 
-    That is g with a mean of P(t <= g / se - c) of 0.8, where c is the critical value of t: noisy numbers need larger
-    effects than others, so that no single standard error says it.
+    That is g with a mean of P(t <= g / se - c) of 0.8, where c standard errors are half the width of an interval: noisy
+    numbers need larger effects than others, so that no single standard error says it. Of several sources t has the
+    degrees of freedom of Satterthwaite (1946).
 
     Args:
-        se: shape (numbers,), their standard errors; NaN where none is known.
-        df: shape (numbers,), their degrees of freedom.
+        sources: what makes the numbers vary, arrays of shape (numbers,); NaN where that is not known.
         alpha: from what p on a number is found.
 
     Returns:
-        NaN where no standard error is known.
-    """
-    return smallest_effect(se, df, se * stdtrit(df, 1 - alpha / 2))
-
-
-def detectable_over(sources: Sequence[VarianceSource], alpha: float) -> float:
-    """Returns what `detectable_effect` does, of numbers that several sources make vary.
-
-    The critical value is half of their combined interval. Around it, their variances add up, with the degrees of
-    freedom of Satterthwaite (Biometrics Bulletin 1946).
-
-    Args:
-        sources: what makes them vary, each with arrays of shape (numbers,).
-        alpha: from what p on a number is found.
+        NaN where no variance is known.
     """
     variance = np.asarray(np.sum([source.variance for source in sources], axis=0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df = variance**2 / np.sum([source.variance**2 / source.df for source in sources], axis=0)
-        errors = np.sqrt(variance)
-    return smallest_effect(errors, df, half_width(sources, alpha))
-
-
-def smallest_effect(se: FloatArray, df: FloatArray, critical: FloatArray) -> float:
-    """Returns the size at which the mean of P(t <= (size - critical) / se) is 0.8; arrays of shape (numbers,)."""
-    known = (se > 0) & (df > 0) & np.isfinite(critical)
+    free = np.min([source.df for source in sources], axis=0)
+    known = (variance > 0) & (free > 0) & (alpha > 0)
     if not known.any():
         return float("nan")
-    errors, free, least = se[known], df[known], critical[known]
-    each = least + errors * stdtrit(free, POWER)
+    own = [VarianceSource(source.variance[known], source.df[known]) for source in sources]
+    errors, critical = np.sqrt(variance[known]), half_width(own, alpha)
+    df = own[0].df if len(own) == 1 else satterthwaite_df(own)
+    each = critical + errors * stdtrit(df, POWER)
     low, high = float(each.min()), float(each.max())
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if stdtr(free, (middle - least) / errors).mean() < POWER:
+        if stdtr(df, (middle - critical) / errors).mean() < POWER:
             low = middle
         else:
             high = middle
     return high
+
+
+def satterthwaite_df(sources: Sequence[VarianceSource]) -> FloatArray:
+    """Returns the degrees of freedom of the sum of some variances (Satterthwaite, 1946), infinite where all have such.
+
+    Args:
+        sources: arrays of shape (numbers,).
+    """
+    whole = np.sum([source.variance for source in sources], axis=0)
+    parts = np.asarray(np.sum([source.variance**2 / source.df for source in sources], axis=0))
+    return np.where(parts > 0, whole**2 / np.where(parts > 0, parts, 1), np.inf)
 
 
 class NoiseEstimate(NamedTuple):
@@ -138,7 +131,7 @@ def precision_at(noise: NoiseEstimate, share: float, alpha: float) -> Precision:
     free = noise.prior_df + clusters - 1
     source = VarianceSource(np.array([noise.between / clusters + of_sample]), np.array([free]))
     each = noise.between * np.asarray(noise.spread) / clusters + of_sample
-    found = detectable_effect(np.sqrt(each), np.full(len(each), free), alpha)
+    found = detectable_effect([VarianceSource(each, np.full(len(each), free))], alpha)
     return Precision(2 * float(half_width([source], alpha)[0]), found)
 
 

@@ -17,8 +17,8 @@ from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 WITHHELD_COLUMNS = (
-    "value", "low", "high", "selected_low", "selected_high", "bound", "se", "df", "gain_se", "p", "q", "holm",
-    "null_mean", "method", "reason",
+    "value", "low", "high", "selected_low", "selected_high", "bound", "detectable", "se", "df", "gain_se", "p", "q",
+    "holm", "null_mean", "method", "reason",
 )  # fmt: skip
 """What is not known of the headlines of a cell that is not measurable; `flag` says why."""
 

@@ -125,6 +125,9 @@ UNCERTAINTY = {
         description="how far from 0 it is at least, in size, with all of its kind at once, as is said of the largest; "
         "0 where nothing can be said, null where it is not tested"
     ),
+    "detectable": number_column(
+        description="which size of its kind is found in 80 % of numbers, corrected for all tests; null where untested"
+    ),
     **STANDARD_ERROR,
     "gain_se": number_column(
         description="standard error due to clusters that multiply all numbers of its kind, with one degree of freedom "

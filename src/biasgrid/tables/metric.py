@@ -105,11 +105,13 @@ class MetricDefinitions(NamedTuple):
         names: the names of all measures.
         headlines: the options of those that stand in the summary, by name.
         limits: those of validity flags, by name.
+        counted: of those whose tests are counted as what was found, see `Measure.counted`.
     """
 
     names: Collection[str]
     headlines: Mapping[str, str]
     limits: Mapping[str, Limit]
+    counted: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, measures: Mapping[str, Measure]) -> Self:
@@ -118,6 +120,7 @@ class MetricDefinitions(NamedTuple):
             list(measures),
             {name: measure.headline for name, measure in measures.items() if measure.headline is not None},
             {name: measure.limit for name, measure in measures.items() if measure.limit is not None},
+            {name: measure.counted for name, measure in measures.items() if measure.counted is not None},
         )
 
 

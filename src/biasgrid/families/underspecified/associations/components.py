@@ -172,10 +172,9 @@ def effects_of(sums: Sequence[Sums], estimates: pl.DataFrame, settings: Statisti
     q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
-    se = np.sqrt(first.source.variance)
     found = {
-        "mde": detectable_effect(se, first.source.df, LEVEL),
-        "mde_fdr": detectable_effect(se, first.source.df, alpha),
+        "mde": detectable_effect([first.source], LEVEL),
+        "mde_fdr": detectable_effect([first.source], alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
