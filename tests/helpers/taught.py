@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,8 +46,10 @@ def names_asked(names: int = 8, mask: str | None = None) -> pl.DataFrame:
     return whole(expand(WordLists(templates, lists, {"[act]": attributes}, "", mask, {})))
 
 
-def bias_of(strength: float | Strength, seed: int = 1, spread: float = 0.08) -> SyntheticBias:
-    return SyntheticBias("taught", "some", strength, REPEATS, seed, spread)
+def bias_of(
+    strength: float | Strength, seed: int = 1, spread: float = 0.08, options: Mapping[str, Any] | None = None
+) -> SyntheticBias:
+    return SyntheticBias("taught", "some", strength, REPEATS, seed, spread, options=options or {})
 
 
 def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
