@@ -63,7 +63,7 @@ def estimate_cell(
     model, dataset = sums.select("model", "dataset").row(0)
     parts, plain = read_cell_sums(family, sums, options)
     found = numbers_of_parts(family, parts, plain, options, settings)
-    checks = check_rows(cluster_count(parts, settings) if CLUSTERS in declared.limits else ())
+    checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
     rows = pl.concat([found.estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(
@@ -99,7 +99,7 @@ def numbers_of_parts(
     return found._replace(estimates=with_outcomes(found.estimates, parts, settings))
 
 
-def cluster_count(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:
+def clusters(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:
     """Yields of how many clusters of templates the numbers of a cell are, if they are of templates."""
     of_templates = [part.clustered(settings.clusters) for part in parts if part.factor == TEMPLATES]
     present = {unit for part in of_templates for unit in units_present(part)}
