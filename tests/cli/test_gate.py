@@ -105,6 +105,21 @@ def test_a_number_is_judged_by_the_upper_end_of_its_interval(
     assert line in told
 
 
+def test_no_threshold_is_kept_by_a_number_that_says_nothing_of_a_model(tmp_path: Path) -> None:
+    unread = {"model": "deaf", "measure": "negation_unread", "value": 0.9, "flag": "the negation is not read", "n": 1}
+    strong = {"measure": "share_strength", "value": 0.01, "low": 0.0, "high": 0.02, "clusters": 4, "headline": True}
+    rows = [{"headline": False, **unread}, {"model": "deaf", **strong}, {"model": "hearing", **strong}]
+    claims = {"silenced": {"gender": {"negation_unread": ["share_strength"]}}}
+    write_table(
+        table_of(SUMMARY, rows, dataset="gender", **{key: value for key, value in NAMED.items() if key != "headline"}),
+        tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.95}, "claims": claims},
+    )  # fmt: skip
+    code, output = gate(tmp_path, "--max", "gender.share_strength=0.05")
+    assert code == 3
+    assert "gender/deaf: share_strength is not measurable: the negation is not read" in output
+    assert "within         gender/hearing" in output
+
+
 def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) -> None:
     ended, told = gate(results, "--max", "gender.mu_corrected=0.05")
     assert ended == 1

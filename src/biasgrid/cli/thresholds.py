@@ -124,7 +124,7 @@ def check_thresholds(
     if faults:
         raise InputError(faults)
     reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURED)).first().over("model", "dataset")
-    rows = summary.with_columns(flag=reason).filter(pl.col("model").is_in(models or known))
+    rows = silence(summary.with_columns(flag=reason), summary, facts).filter(pl.col("model").is_in(models or known))
     found = [(threshold, rows_of_threshold(rows, threshold)) for threshold in thresholds]
     faults = [
         Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no chosen model has it", one_of(known))
@@ -136,6 +136,27 @@ def check_thresholds(
     return [
         check_row(row, threshold, on, facts) for threshold, matches in found for row in matches.iter_rows(named=True)
     ]
+
+
+def silence(rows: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Puts the flags in `flag` that speak against cells and of which measures these say nothing.
+
+    Args:
+        rows: of the summary, with why cells are not measurable in `flag`.
+        summary: the same, with the flags themselves.
+        facts: of which measures flags say nothing.
+    """
+    fired = summary.filter(~pl.col("headline")).drop_nulls("flag")
+    named = [
+        (row["model"], row["dataset"], measure, row["flag"])
+        for row in fired.iter_rows(named=True)
+        for measure in facts.silenced.get(row["dataset"], {}).get(row["measure"], ())
+    ]
+    schema = dict.fromkeys(("model", "dataset", "measure", "silenced"), pl.String)
+    flags = pl.DataFrame(named, schema=schema, orient="row").unique(["model", "dataset", "measure"], keep="first")
+    joined = rows.join(flags, on=["model", "dataset", "measure"], how="left", maintain_order="left")
+    text = pl.format("not measurable: {}", "silenced")
+    return joined.with_columns(flag=pl.coalesce("flag", text)).drop("silenced")
 
 
 def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:

@@ -45,6 +45,7 @@ class Limit:
         withholds: whether the headlines of such a cell are not measurable, and so have no value.
         by_value: whether the value itself counts, not the worse end of its interval.
         above_zero: whether it speaks against a cell only where its whole interval is above 0.
+        silences: measures that say nothing of such a cell, so that no threshold is kept by them.
     """
 
     value: float
@@ -54,6 +55,7 @@ class Limit:
     withholds: bool = False
     by_value: bool = False
     above_zero: bool = False
+    silences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
-    **dict.fromkeys(("design", "marks", "range"), ((list,), "a list")),
+    **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
 }
@@ -254,7 +256,7 @@ def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
         measure,
         design=tuple(measure.design),
         marks=marks,
-        limit=limit,
+        limit=limit and replace(limit, silences=tuple(limit.silences)),
         range=(measure.range[0], measure.range[1]) if measure.range else None,
     )
 

@@ -34,11 +34,13 @@ class GridFacts(NamedTuple):
     Attributes:
         counted: of each dataset the measures whose tests are counted.
         ranges: of each dataset between what the numbers of its measures are; None where there is no end.
+        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
         cells: the facts of its cells.
     """
 
     counted: CountedMeasures = MappingProxyType({})
     ranges: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({})
+    silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
 
     @classmethod
@@ -94,7 +96,11 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         }
         for dataset, known in measures.items()
     }
-    return {"counted": counted, "ranges": ranges}
+    silenced = {
+        dataset: {name: list(each.limit.silences) for name, each in known.items() if each.limit and each.limit.silences}
+        for dataset, known in measures.items()
+    }
+    return {"counted": counted, "ranges": ranges, "silenced": silenced}
 
 
 def coverage_sentences(cells: CellFacts) -> Iterator[str]:
