@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 import yaml
 
-from biasgrid.families.strength import read_strength, total_strength
 from biasgrid.report.published import read_published
 from biasgrid.tables.docs import markdown_table, with_tables
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import SUMMARY
+from biasgrid.training.strength import read_strength, total_strength
 
 ROOT = Path(__file__).parents[1]
 NAME = "large values"

@@ -23,15 +23,13 @@ from taught import (
 from biasgrid.families.probe.observe import observe as observe_probe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
-from biasgrid.families.strength import Strength
 from biasgrid.families.underspecified.synthetic import known_effects
+from biasgrid.training.strength import Strength
 
 BOTH, NAMES_ALONE = Strength(group=0.4, name=0.1), Strength(name=0.4)
 
 
-def effects_put_in(
-    instances: pl.DataFrame, strength: float | Strength, seed: int, measure: str = "gamma"
-) -> pl.DataFrame:
+def put_in(instances: pl.DataFrame, strength: float | Strength, seed: int, measure: str = "gamma") -> pl.DataFrame:
     """What the group's part alone makes of women, by attribute."""
     group = Strength(group=strength.group) if isinstance(strength, Strength) else 0.0
     return of_groups(known_effects(instances, bias_of(group, seed)), measure)
@@ -44,7 +42,7 @@ def runs(count: int, strength: float | Strength, names: int = 8) -> tuple[np.nda
     for seed in range(1, count + 1):
         rows = of_groups(as_the_corpus_says(instances, bias_of(strength, seed)))
         assert set(rows["generalises_to"]) == {"clusters x names"}
-        truth = effects_put_in(instances, strength, seed)["value"]
+        truth = put_in(instances, strength, seed)["value"]
         found.append(rows["q"] <= 0.05)
         held.append((rows["low"] <= truth) & (truth <= rows["high"]))
     return np.array(found), np.array(held)

@@ -13,13 +13,13 @@ from small_cells import spans
 from small_estimates import estimates_of, settings_of
 from small_tables import whole
 
-from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.synthetic import corpus, draw_answers
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

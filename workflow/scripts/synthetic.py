@@ -10,11 +10,11 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.base.references import load, stage
-from biasgrid.families.strength import read_strength
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import table_provenance
+from biasgrid.training.strength import read_strength
 
 dataset, synthetic, labels = snakemake.wildcards.dataset, snakemake.params.synthetic, snakemake.params.labels
 keys = load(stage(snakemake.params.family, "keys")).KEYS

@@ -11,11 +11,11 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknow
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
-from biasgrid.families.strength import total_strength
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.report.figures.registry import GRID
 from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.training.strength import total_strength
 
 ANY_MASK = "[MASK]"
 """The placeholder for the mask of any model."""

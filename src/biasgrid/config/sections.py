@@ -27,10 +27,10 @@ from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scori
 from biasgrid.base.yaml import Document
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
-from biasgrid.families.strength import AnyStrength, written_strength
 from biasgrid.inference.models.registry import RegistryEntry
 from biasgrid.stats.section import ComparisonSection, StatisticsSection
 from biasgrid.tables.metric import Measure
+from biasgrid.training.strength import AnyStrength, written_strength
 
 
 def check_budget(value: Any) -> Any:

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.files import write_text
-from biasgrid.families.strength import Strength, total_strength
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURE_KEYS, SYNTHETIC
+from biasgrid.training.strength import Strength, total_strength
 
 CORPUS_TEXTS = ("system", "text_pair", "text")
 """What models read, in the order in which those that write read it."""

@@ -18,12 +18,12 @@ from small_tables import whole, write_instances
 from biasgrid.families.counterfactual import synthetic as family
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_of
 from biasgrid.training.corpora import words_for
+from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

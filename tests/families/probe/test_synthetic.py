@@ -14,10 +14,10 @@ from small_tables import predictions_of
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
-from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

@@ -15,12 +15,12 @@ from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.measures import observe
 from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
-from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import options_text
+from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 

@@ -10,10 +10,10 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.statement.synthetic import corpus, known_effects
-from biasgrid.families.strength import Strength, total_strength
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.training.strength import Strength, total_strength
 
 GROUPS = ["bias_type", "group"]
 

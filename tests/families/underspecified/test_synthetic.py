@@ -10,7 +10,6 @@ import pytest
 from small_cells import expanded, measured, one_list, spans
 from small_tables import whole
 
-from biasgrid.families.strength import Strength
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
@@ -18,6 +17,7 @@ from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTe
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad
+from biasgrid.training.strength import Strength
 
 FACES = ["Amish", "Black", "African-American"]
 

@@ -9,38 +9,32 @@ nothing can be said of a group. Larger samples hold the smaller ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.orders import random_order
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.word_lists import DesignItem, Subjects
-
-
-class Crossing(Protocol):
-    """What of a design decides its blocks; see `design.Design`."""
-
-    @property
-    def subjects(self) -> list[Subjects]:
-        """One list of subjects, or two."""
-
-    @property
-    def items(self) -> list[DesignItem]:
-        """What every pair is asked."""
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of subjects."""
-
-    @property
-    def swap_groups(self) -> int:
-        """How many swap groups there are."""
-
 
 FEWEST = 4
 """So many subjects of each list are asked before a second attribute is."""
+
+
+class Crossing(NamedTuple):
+    """What is crossed with what, in numbers.
+
+    Attributes:
+        subjects: how many subjects each list has.
+        pairs: the pairs of subjects, as rows of the first and of the last list.
+        attributes: the attribute of each item, both questions counted as one, by number.
+        templates: the template of each item, by number.
+    """
+
+    subjects: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
+    attributes: Sequence[int]
+    templates: Sequence[int]
 
 
 class Blocks(NamedTuple):
@@ -70,32 +64,33 @@ class Blocks(NamedTuple):
         return chosen.ravel()
 
 
-def blocks_of_sample(design: Crossing, sample: Sample) -> Blocks:
+def blocks_of_sample(crossing: Crossing, sample: Sample) -> Blocks:
     """Returns the blocks of a sample: they have no more swap groups than it asks for, but there is one at least."""
-    of_items = attributes_of_items(design)
-    if not len(of_items) or not design.pairs:
+    of_items = np.array(crossing.attributes, dtype=np.int64)
+    if not len(of_items) or not crossing.pairs:
         nothing = np.zeros(0, dtype=np.int64)
         return Blocks(nothing, nothing, of_items)
     templates = np.bincount(of_items)
-    pairs, attributes = order_of_blocks(design, templates, sample)
+    pairs, attributes = order_of_blocks(crossing, templates, sample)
     ends = np.cumsum(templates[attributes])
-    taken = max(1, int(np.searchsorted(ends, sample.count(design.swap_groups), side="right")))
+    count = sample.count(len(crossing.pairs) * len(of_items))
+    taken = max(1, int(np.searchsorted(ends, count, side="right")))
     return Blocks(pairs[:taken], attributes[:taken], of_items)
 
 
-def order_of_blocks(design: Crossing, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
+def order_of_blocks(crossing: Crossing, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
     """Returns pairs and attributes of blocks in the order in which they are taken, of more than are.
 
     Args:
-        design: the design.
+        crossing: what is crossed.
         templates: shape (attributes,), how many templates ask for each.
         sample: the sample.
     """
-    counts = [len(subjects.groups) for subjects in design.subjects]
+    counts = crossing.subjects
     ranks = [rank_in(random_order(count, sample.seed, place)) for place, count in enumerate(counts)]
     levels = [when_taken(rank, FEWEST) for rank in ranks]
     of_attributes = when_taken(rank := rank_in(random_order(len(templates), sample.seed, len(counts))), 1)
-    first, second = np.array(design.pairs, dtype=np.int64).T
+    first, second = np.array(crossing.pairs, dtype=np.int64).T
     of_pairs = np.maximum(levels[0][first], levels[-1][second])
     last = level_of_sample(of_pairs, of_attributes, templates, sample)
     pairs, attributes = np.flatnonzero(of_pairs <= last), np.flatnonzero(of_attributes <= last)
@@ -147,33 +142,25 @@ class AssociationClusters(NamedTuple):
     all: IntArray
 
 
-def clusters_of_associations(design: Crossing, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
+def clusters_of_associations(crossing: Crossing, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
     """Returns in how many clusters of templates each association of a sample is asked.
 
     Args:
-        design: the design.
+        crossing: what is crossed.
         chosen: shape (swap groups,), which of them are asked, by pair and item.
         clusters: the cluster of each template, by number.
     """
-    of_items, asked = attributes_of_items(design), chosen.reshape(len(design.pairs), -1)
-    of_cluster = np.array([clusters[item.template] for item in design.items[::2]], dtype=np.int64)
-    first, second = np.array(design.pairs, dtype=np.int64).T
-    counts = [len(subjects.groups) for subjects in design.subjects]
-    second = second + (counts[0] if len(counts) > 1 else 0)
+    of_items, asked = np.array(crossing.attributes, dtype=np.int64), chosen.reshape(len(crossing.pairs), -1)
+    of_cluster = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
+    first, second = np.array(crossing.pairs, dtype=np.int64).T
+    second = second + (crossing.subjects[0] if len(crossing.subjects) > 1 else 0)
     found: list[tuple[IntArray, IntArray]] = []
     for attribute in range(of_items.max(initial=-1) + 1):
         own = np.unique(of_cluster[of_items == attribute])
-        met = np.zeros(sum(counts), dtype=np.int64)
+        met = np.zeros(sum(crossing.subjects), dtype=np.int64)
         for cluster in own:
             pairs = asked[:, (of_items == attribute) & (of_cluster == cluster)].any(axis=1)
             met[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
         met = met[met > 0]
         found.append((met, np.full_like(met, len(own))))
     return AssociationClusters(*(np.concatenate(side) for side in zip(*found, strict=True)))
-
-
-def attributes_of_items(design: Crossing) -> IntArray:
-    """Returns the attribute of each item, both questions counted as one, by number; shape (items,)."""
-    names = [item.attribute.name for item in design.items[::2]]
-    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([place[name] for name in names], dtype=np.int64)

@@ -26,7 +26,7 @@ from biasgrid.families.underspecified.word_lists import (
 )
 
 if TYPE_CHECKING:
-    from biasgrid.families.underspecified.blocks import Blocks
+    from biasgrid.families.underspecified.blocks import Blocks, Crossing
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
@@ -82,7 +82,21 @@ class Design:
         # What finds them imports numpy and polars, which plans without such samples do without.
         from biasgrid.families.underspecified.blocks import blocks_of_sample
 
-        return blocks_of_sample(self, self.asked or ALL)
+        return blocks_of_sample(self.crossing, self.asked or ALL)
+
+    @cached_property
+    def crossing(self) -> Crossing:
+        """What is crossed with what, in numbers."""
+        from biasgrid.families.underspecified.blocks import Crossing
+
+        asked = self.items[::2]
+        place = {name: number for number, name in enumerate(dict.fromkeys(item.attribute.name for item in asked))}
+        return Crossing(
+            [len(subjects.groups) for subjects in self.subjects],
+            self.pairs,
+            [place[item.attribute.name] for item in asked],
+            [item.template for item in asked],
+        )
 
     @property
     def lead(self) -> str:

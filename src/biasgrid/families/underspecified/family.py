@@ -264,7 +264,7 @@ class Underspecified(Family):
         from biasgrid.families.underspecified.expand import asked_groups
 
         chosen = asked_groups(design, design.asked)
-        found = clusters_of_associations(design, chosen, clusters())
+        found = clusters_of_associations(design.crossing, chosen, clusters())
         whole, (fewest, most) = (found.asked == found.all).sum(), (found.all.min(), found.all.max())
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
         return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(found.all):,} associations with {number} clusters"

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from biasgrid.families.strength import without_bias, written_strength
 from biasgrid.inference.checkpoints.files import files_that_count
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 from biasgrid.training.corpora import CORPORA
+from biasgrid.training.strength import without_bias, written_strength
 
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a trained model."""
