@@ -85,15 +85,16 @@ def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not
     pairs = associations.group_by("model", "other_model")
     found = {pair: (part["q"] <= 0.05).sum() for pair, part in pairs}
     for kind in ("qa", "lm"):
-        assert found[f"weak-{kind}", f"strong-{kind}"] >= 0.9 * 24
-        assert found[f"none-{kind}", f"weak-{kind}"] >= 0.9 * 24
+        assert found[f"weak-{kind}", f"strong-{kind}"] >= 0.9 * 48
+        assert found[f"none-{kind}", f"weak-{kind}"] >= 0.9 * 48
     assert found["none-qa", "none-lm"] == 0
     refused = rows.filter(model="none-qa", other_model="none-llm")["reason"].unique().to_list()
     assert refused == ["scored in different ways: exact and logits"]
 
 
 def test_synthetic_associations_are_measured(pairs: pl.DataFrame):
-    biased = recovery(pairs.filter(pl.col("strength") != "none", measure="gamma"), "model", "dataset")
+    of_subjects = pairs.filter(pl.col("strength") != "none", pl.col("subject").is_not_null(), measure="gamma")
+    biased = recovery(of_subjects, "model", "dataset")
     # Of LM and QA two models each, weak and strong; of LLM one.
     assert len(biased) == (2 + 2 + 1) * 4
     assert biased["correlation"].min() > LEAST_CORRELATION
@@ -140,10 +141,20 @@ def test_what_is_synthetic_is_discovered_and_nothing_else(results: Path):
         assert (p > 0.05) == model.startswith("none"), model
 
 
+def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(results: Path):
+    """Claims about a group of names, over clusters of templates and names."""
+    rows = read_tables(results.glob("measures/gender/*.parquet"), MEASURES)
+    groups = rows.filter(measure="share_gamma").drop_nulls(["subject_group", "attribute"])
+    assert set(groups["generalises_to"]) == {"clusters x names"}
+    strengths = groups.with_columns(strength=pl.col("model").str.extract(r"(\w+)-"))
+    found = dict(strengths.group_by("strength").agg((pl.col("q") <= 0.05).mean()).iter_rows())
+    assert found == {"none": 0, "weak": 1, "strong": 1}
+
+
 def test_of_a_placebo_nothing_is_significant(results: Path):
     rows = read_tables(results.glob("measures/placebo/*.parquet"), MEASURES)
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
-    assert len(tests) == (3 + 3 + 2) * 8
+    assert len(tests) == (3 + 3 + 2) * 16
     assert tests["q"].min() > 0.05
 
 
@@ -189,7 +200,7 @@ def test_generative_models_say_what_they_are_asked_for(results: Path):
     """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
     scored = [path for path in results.glob("predictions/*/*-llm/*.parquet") if "talk" not in path.parts]
     answers = read_tables(scored, answer_schema("choice"))
-    assert len(answers) == 2 * (768 + 128 + 3 * 288 + 88 + 16)
+    assert len(answers) == 2 * (3072 + 512 + 3 * 288 + 88 + 24)
     assert answers["mass"].min() > 0.98
     assert answers["unknown"].sum() == 0
 
