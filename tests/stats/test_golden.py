@@ -129,7 +129,8 @@ def test_measures_of_cells(name: str) -> None:
     assert_golden(as_number(of_cell(name, "mu_held_out")["value"]), golden["mu"]["held_out"], "held out")
     for column in ("value", "se", "low"):
         assert_golden(as_number(of_cell(name, "strength")[column]), golden["strength"].get(column), column)
-    for measure in ("delta", "epsilon", "answer_probability", "winner_changes"):
+    # The interval of `winner_changes`, a share, is that of newer golden numbers (tests/claims).
+    for measure in ("delta", "epsilon", "answer_probability"):
         for generalises_to in OVERS:
             row = of_cell(name, measure, generalises_to)
             for column in ("low", "high"):
