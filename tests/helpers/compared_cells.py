@@ -23,7 +23,7 @@ from biasgrid.tables.provenance import digest, table_provenance
 from biasgrid.tables.sums import SUMS
 
 FAMILY = "biasgrid.families.underspecified"
-MARKS = {"strength": [Mark("A", 0, 1, "none"), Mark("B", 1, 100, "some")]}
+MARKS = {"strength": [Mark("A", 0, 1, "none", original=True), Mark("B", 1, 100, "some", original=True)]}
 """Of worlds: those of their strength."""
 
 

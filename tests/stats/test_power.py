@@ -117,7 +117,7 @@ def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
 
 
 def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
-    assert precision_at(NOISE, 1, 0.05).minimal_effect == minimal_detectable_effect(0.25, 8, 4)
+    assert precision_at(NOISE, 1, 0.05).minimal_effect == pytest.approx(minimal_detectable_effect(0.25, 8, 4))
 
 
 @pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])
