@@ -147,7 +147,7 @@ def test_a_refusal_of_one_group_is_told() -> None:
     files = shipped("gender-hiring")
     found = measured_cell(files, answers_to(files, refuses_women))
     flag = found.filter(measure="refusals_differ")["flag"].item()
-    assert flag == "refuses woman more: 1.00 against 0.00"
+    assert flag == "refuses woman more: 1.00 against 0.00: no marks"
     # Both stand among the headlines of the cell.
     row = found.row(by_predicate=(pl.col("measure") == "refused_difference"), named=True)
     assert (row["value"], row["low"] <= -0.9, row["p"] < 1e-10) == (-1, True, True)

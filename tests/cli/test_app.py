@@ -64,11 +64,11 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
     for folder in ("workflow/schemas", "workflow/report", "config", "docs"):
         (tmp_path / folder).mkdir(parents=True)
     tables = {
-        "README.md": ("measures of underspecified", "| `mu` | bias intensity: mean over subjects"),
+        "README.md": ("measures of underspecified", "| `mu` | bias intensity as published: mean over subjects"),
         "config/README.md": ("keys of the config", "| `jobs_per_gpu` | integer | `1` |"),
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
-        "docs/validity.md": ("validity flags", "| `templates` |"),
+        "docs/validity.md": ("validity flags", "| `clusters` |"),
         "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
         "docs/probes.md": ("measures of probe", "| `by_group` | of a group: what a metric compares"),
         "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),

@@ -174,7 +174,7 @@ def test_both_families_stand_in_one_page(measures: pl.DataFrame, underspecified:
     run = replace(RUN, datasets=[FAITHS, *RUN.datasets])
     page = Page(report_of(run, measures=pl.concat([underspecified, measures])))
     assert {"grid", "dataset-1", "dataset-2"} <= set(page.ids)
-    for part in ("Association, γ of shares", "Further comparisons"):
+    for part in ("Strength of groups", "Further comparisons"):
         assert part in page.text
     assert page.text.count("Further comparisons") == 1
     assert ["Feelings: faith (3 groups, 4 templates)"] in page.rows

@@ -16,8 +16,8 @@ from worlds import over_clusters
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.groups.measures import failure_rate
-from biasgrid.groups.records import SubjectOutputs, records_of
-from biasgrid.groups.terms import TermScores, difference, permute_groups, scores_of_terms
+from biasgrid.groups.records import SubjectOutputs
+from biasgrid.groups.terms import TermScores, difference, permute_groups, records_of, scores_of_terms
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.faults import UserError
@@ -267,23 +266,3 @@ def number_templates(template: IntArray) -> tuple[IntArray, list[str]]:
     """Returns the place of each template among those that there are, and the names of these."""
     present, place = np.unique(template, return_inverse=True)
     return place, [str(number) for number in present.tolist()]
-
-
-def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
-    """Makes records of a table.
-
-    Args:
-        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
-        outputs: what the model said, in the order of the table.
-    """
-    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
-    (bias_type, bias_types), (group, groups), (term, terms) = named
-    case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
-    return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
-
-
-def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
-    """Returns names as indices into their distinct values, in the order of their first appearance."""
-    distinct = names.cast(pl.String).unique(maintain_order=True)
-    codes = names.cast(pl.Enum(distinct)).to_physical()
-    return codes.to_numpy().astype(np.int64), distinct.to_list()

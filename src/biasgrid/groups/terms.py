@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Records, number_templates
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records, number_templates
 from biasgrid.stats.clusters import clusters_of_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
@@ -416,3 +416,23 @@ def permutation_rows(score: str, permutation: GroupPermutation, threshold: float
             options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
         measure = "failure_rate" if kind == "fails" else "distance"
         yield {"measure": measure, "options": options, **found._asdict(), "method": method}
+
+
+def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
+    """Makes records of a table.
+
+    Args:
+        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term` (names).
+        outputs: what the model said, in the order of the table.
+    """
+    named = [code_values(keys[name]) for name in ("bias_type", "group", "term")]
+    (bias_type, bias_types), (group, groups), (term, terms) = named
+    case, template = (keys[name].to_numpy().astype(np.int64) for name in ("case", "template"))
+    return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
+
+
+def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
+    """Returns names as indices into their distinct values, in the order of their first appearance."""
+    distinct = names.cast(pl.String).unique(maintain_order=True)
+    codes = names.cast(pl.Enum(distinct)).to_physical()
+    return codes.to_numpy().astype(np.int64), distinct.to_list()

@@ -10,8 +10,9 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs, records_of
+from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
 from biasgrid.groups.scores import SCORES
+from biasgrid.groups.terms import records_of
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.schema import column, table
 

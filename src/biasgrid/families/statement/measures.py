@@ -24,8 +24,8 @@ from biasgrid.families.statement.table_parts import TableParts
 from biasgrid.families.validity import equal_scores, few_names, improbable, one_answer, score_checks, unknown_tokens
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
-from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort, records_of
-from biasgrid.groups.terms import derive, difference, scores_of_terms
+from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
+from biasgrid.groups.terms import derive, difference, records_of, scores_of_terms
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check

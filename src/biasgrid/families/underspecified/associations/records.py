@@ -9,7 +9,8 @@ import polars as pl
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.observe import scores_in_groups
-from biasgrid.groups.records import Records, SubjectOutputs, records_of
+from biasgrid.groups.records import Records, SubjectOutputs
+from biasgrid.groups.terms import records_of
 
 
 def records_of_subjects(observations: pl.DataFrame) -> Records:
