@@ -42,7 +42,9 @@ class StoredFigure(Section):
     tolerance: float | None = None
     low: float | None = None
     high: float | None = None
-    mark: Literal["A", "B", "C", "D"] | None = None
+    mark: Literal[
+        "A", "B", "C", "D", "A to B", "A to C", "A to D", "B to C", "B to D", "C to D",
+    ] | None = None  # fmt: skip
 
     @model_validator(mode="after")
     def _says_something(self) -> StoredFigure:
