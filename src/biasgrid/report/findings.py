@@ -273,8 +273,10 @@ def association_text(row: Mapping[str, Any]) -> str:
     number = f"{format_number(row['value'])} (at least {format_number(row['bound'])}) in {row['dataset']}"
     if row["group"] is None:
         return f"{row['subject'] or row['subject_group']} with {row['attribute']}, {number}"
-    score = options_of(row["options"]).get("score", row["measure"])
+    options = options_of(row["options"])
+    score = options.get("score", row["measure"])
     by = SCORE_NAMES.get(score, score.replace("_", " "))
+    by = f"probability of {options['argument']}" if "argument" in options else by
     return f"{row['group']} above {row['other']} in {by}, {number}"
 
 
