@@ -65,7 +65,7 @@ def config(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
             "folder": str(folder / name),
             "labels": {label: label.upper() for label in labels},
         }
-    some, few = {"bias_types": ["gender"]}, {"sample": {"units": 60}}
+    some, few = {"bias_types": ["gender"]}, {"sample": {"units": 60}, "sample_by": "rows"}
     datasets = {
         "gender": small_config["datasets"]["gender"] | {"measures": None},
         "sentiment": pack("text-classification", "sentiment-2", labels=CLASSES["sentiment"], shards=2, **some),

@@ -36,7 +36,9 @@ def config(url: str) -> dict[str, Any]:
             "top": {**MODEL, "label": "Top", "endpoint": {**at, "model": "large"}},
             "parsed": {**MODEL, "label": "Parsed", "generation": writes, "endpoint": {**at, "model": "small"}},
         },
-        "datasets": {"scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 8}, "shards": 2}},
+        "datasets": {
+            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 8}, "sample_by": "rows", "shards": 2}
+        },
         "run": {"models": ["top", "parsed"], "datasets": ["scored"]},
     }
 

@@ -32,7 +32,7 @@ def config(server: ModelServer, **endpoint: Any) -> dict[str, Any]:
             "chance": {**MODEL, "label": "Chance", "random": {"seed": 1}},
         },
         "datasets": {
-            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 30}, "shards": 2},
+            "scored": {**STATEMENTS, "title": "Scored", "sample": {"units": 30}, "sample_by": "rows", "shards": 2},
         },
         "run": {"models": ["top", "told", "chance"], "datasets": ["scored"]},
     }

@@ -104,7 +104,7 @@ def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster
         "results": "results",
         "inference": {"device": "cpu"},
         "models": {"served": {**model, "serve": {"command": command, "gpus": 2, "minutes": 2}}},
-        "datasets": {"scored": {**statements, "title": "Scored", "sample": {"units": 4}}},
+        "datasets": {"scored": {**statements, "title": "Scored", "sample": {"units": 4}, "sample_by": "rows"}},
         "run": {"models": ["served"], "datasets": ["scored"]},
     }
     project = SlurmProject.create(tmp_path / "project", config)
