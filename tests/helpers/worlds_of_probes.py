@@ -23,8 +23,7 @@ from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE
 from biasgrid.tables.completeness import check_rows, withhold_invalid
-from biasgrid.tables.controls import of_wholes
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, of_wholes, table_of_cell
 from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.summary import with_marks
 

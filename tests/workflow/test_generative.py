@@ -66,8 +66,8 @@ def test_it_asks_what_it_shows(results: Path) -> None:
     shown = scored.head(2).select(pl.col(columns).cast(pl.String))
     lines = shown.with_columns(pl.col("text").str.replace_all("\n", "\\n", literal=True)).to_dicts()
     assert lines == table_with(DOCUMENT, *columns)
-    assert len(answers(results, "faiths", "choice")) == 160
-    assert "`faiths` asks 40 swap groups: 160 instances" in WORDS
+    assert len(answers(results, "faiths", "choice")) == 112
+    assert "`faiths` asks 28 swap groups, as many whole blocks as 40 hold: 112 instances" in WORDS
 
 
 def test_it_measures_what_it_shows(results: Path) -> None:

@@ -15,7 +15,6 @@ from tiny_writers import save_writer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import biasgrid
-from biasgrid.tables.claims.marks import LETTERS
 
 FILES = shown_files(read_document("docs/probes.md"))
 CHESS, CONFIG = "word_lists/probes/chess.yaml", "config/chess.yaml"
@@ -117,14 +116,13 @@ def test_the_example_has_values_and_marks(asked: Project) -> None:
     rates = {row["dataset"]: row for row in summary.filter(measure="stereotype_rate").to_dicts()}
     assert rates.keys() == {"scored", "written"}
     assert 0 < rates["scored"]["value"] < 1
-    assert rates["scored"]["mark"] in LETTERS
-    # Two items say little: the interval holds nearly all that a share can be.
-    assert (rates["scored"]["best_mark"], rates["scored"]["worst_mark"]) == (LETTERS[0], LETTERS[-1])
+    # Two items say little: they have no mark, and the reason stands beside.
+    assert rates["scored"]["mark"] is None
+    assert "items" in rates["scored"]["no_mark"]
     # Random weights write nothing that an evaluator finds: no value, and no mark.
     assert (rates["written"]["value"], rates["written"]["mark"]) == (None, None)
     flag = summary.filter(dataset="written", measure="undetected")["flag"].item()
     assert flag.startswith("the evaluator finds nothing in 100% of the answers; most often: '")
-    assert "stereotype_rate mark" in (asked.folder / "results/chess/summary.csv").read_text()
 
 
 def test_observations_are_read_anew(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +141,6 @@ def test_the_report_shows_marks_and_figures(asked: Project) -> None:
     assert [
         text for text in ("Chess, scored", "Stereotype rate", "it does not judge a model") if text not in page
     ] == []
-    assert '<strong title="best and worst mark in the interval: A, D">' in page
     figures = asked.folder / "results/chess/plots"
     assert {path.name for path in figures.rglob("*.svg")} == {"mark_strips.svg", "mark_table.svg"}
 
@@ -156,9 +153,8 @@ def test_the_command_line_knows_probes(asked: Project) -> None:
     assert "3/3 done" in told(asked, "status", config)
     assert "stereotype" in told(asked, "summary", "results/chess")
     rate = next(line.split() for line in compared(asked) if line.startswith("stereotype_rate"))
-    # Before and after are the same run: the value and its mark, twice.
-    assert rate[1:3] == rate[3:5]
-    assert rate[2] in LETTERS
+    # Before and after are the same run: the value twice.
+    assert rate[1] == rate[2]
 
 
 def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> None:

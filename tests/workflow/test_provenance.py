@@ -24,7 +24,7 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
     tables = sorted(results.rglob("*.parquet"))
     assert {path.relative_to(results).parts[0] for path in tables} == {
         ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
-        "sums", "intervals", "design", "comparisons", "ranks",
+        "sums", "intervals", "design", "comparisons", "ranks", "convergence.parquet",
         "agreement",
     }  # fmt: skip
     for table in tables:

@@ -77,7 +77,8 @@ CONFIG = {
         },
         "written": {
             **STATEMENTS, "title": "Religion, written", "templates": "statements/religion.csv", "answers": "written",
-            "sample": {"units": 330}, "sample_by": "rows", "repetitions": 2, "system": "Answer.", "prompt": "{statement} Yes or No?",
+            "sample": {"units": 330}, "sample_by": "rows", "repetitions": 2, "system": "Answer.",
+            "prompt": "{statement} Yes or No?",
         },
     },
     "run": {"models": ["agrees", "differs"], "datasets": ["scored", "written"]},

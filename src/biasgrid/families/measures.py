@@ -17,8 +17,7 @@ import polars as pl
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, mean
-from biasgrid.tables.controls import of_wholes
-from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT, of_wholes
 
 Numbers = TypeVar("Numbers")
 ShareOfOutcome = Callable[[str], Numbers]

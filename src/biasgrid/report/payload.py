@@ -19,8 +19,7 @@ from biasgrid.report.content import headlines
 from biasgrid.report.findings import LARGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
-from biasgrid.tables.controls import of_wholes
-from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
+from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
 
 MOST_KEYED = 2000
 """So many numbers that are about parts of a cell are carried where its family has no view of its own."""

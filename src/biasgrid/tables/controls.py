@@ -8,16 +8,10 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.claims.numbers import CORRECTED, format_number
-from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
 
 NO_NUMBERS = "the control is not measurable"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
-
-
-def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows of measures that are about whole cells or bias types."""
-    return rows.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
 
 
 def control(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:

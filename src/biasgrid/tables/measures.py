@@ -56,6 +56,11 @@ SIGNIFICANT = 0.05
 """Significant results are what has a q of at most this."""
 
 
+def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of measures that are about whole cells or bias types."""
+    return rows.filter(pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"))
+
+
 def number_column(*, description: str) -> pa.Column:
     """Returns a column of numbers that may be null."""
     return column(pl.Float64, description=description, nullable=True, checks=NeverNaN)

@@ -14,8 +14,8 @@ from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
 from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
-from biasgrid.tables.controls import control, of_wholes
-from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY
+from biasgrid.tables.controls import control
+from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY, of_wholes
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, WITHHOLD_MARKS, Controls, options_of
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]

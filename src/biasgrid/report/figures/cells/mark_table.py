@@ -10,7 +10,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
 from biasgrid.tables.claims.marks import MarkRange, MarkSection, section_range
-from biasgrid.tables.controls import of_wholes
+from biasgrid.tables.measures import of_wholes
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (
