@@ -86,12 +86,14 @@ def derive(
     if not any(each.keys["measure"][0] == "gamma" for each in sums):
         return CellNumbers(estimates)
     gamma, eta, firsts = associations_of_cell(sums, settings)
-    scale = gamma.values if firsts is None else utilities(gamma.values, firsts)
-    test = permutation_test(scale, gamma.counts, firsts, settings.permutations, settings.seed)
-    # A test of fewer associations would not be of this number.
-    p = test.p if gamma.is_representative else float("nan")
-    method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    of_mu = {"null_mean": gamma.null_mean("mu"), "p": p, "method": method, "clusters": gamma.clusters}
+    of_mu = {
+        "null_mean": gamma.null_mean("mu"),
+        "clusters": gamma.clusters,
+        **permuted_associations(gamma, firsts, settings),
+    }
+    if not gamma.is_representative:
+        # A test of fewer associations would not be of this number.
+        of_mu["p"] = float("nan")
     of_eta = {"null_mean": eta.null_mean("eta"), "clusters": eta.clusters}
     known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
     known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
@@ -103,6 +105,14 @@ def derive(
     derived = pl.concat([known, table], how="diagonal_relaxed")
     with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
     return CellNumbers(with_groups, design_of_cell(sums, gamma, firsts, estimates, settings))
+
+
+def permuted_associations(part: ByCluster, firsts: int | None, settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`."""
+    scale = part.values if firsts is None else utilities(part.values, firsts)
+    test = permutation_test(scale, part.counts, firsts, settings.permutations, settings.seed)
+    method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
+    return {"p": test.p, "method": method}
 
 
 def of_cell(measure: str, column: str, value: float | int | str | None) -> pl.Expr:

@@ -20,13 +20,13 @@ from biasgrid.families.underspecified.associations.intensity import (
     interval_row,
     matrix_of,
     of_cell,
+    permuted_associations,
     size_without_clusters,
     strength,
 )
 from biasgrid.families.underspecified.associations.shares import MASS_CHANGE, MASS_PART
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.null import statistic
-from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
 
@@ -104,14 +104,14 @@ def derive(
     of_mu = {
         "null_mean": parts.share.null_mean("mu"),
         "clusters": parts.share.clusters,
-        **permuted(parts.share, parts.firsts, settings),
+        **permuted_associations(parts.share, parts.firsts, settings),
     }
     if not parts.share.is_representative:
         # Without their noise floor they would be taken for bias.
         of_mu |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
     known = found.estimates.with_columns(of_cell("share_mu", name, value) for name, value in of_mu.items())
     rows = [row_of(part, interval_row(*size, settings)) for part, size in parts.sizes()]
-    rows[-1]["p"] = permuted(parts.question, parts.firsts, settings)["p"]
+    rows[-1]["p"] = permuted_associations(parts.question, parts.firsts, settings)["p"]
     flags = [
         row_of(parts.mass, mass(parts.mass, sums, settings)),
         {**CLAIM, **negation_unread(estimates)},
@@ -130,14 +130,6 @@ def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
 def has_shares(sums: Sequence[Sums]) -> bool:
     """Says whether any swap group of a cell was answered."""
     return any(each.keys["measure"][0] == "share_gamma" for each in sums)
-
-
-def permuted(part: ByCluster, firsts: int | None, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`."""
-    scale = part.values if firsts is None else utilities(part.values, firsts)
-    test = permutation_test(scale, part.counts, firsts, settings.permutations, settings.seed)
-    method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    return {"p": test.p, "method": method}
 
 
 def mass(part: ByCluster, sums: Sequence[Sums], settings: StatisticsSettings) -> dict[str, Any]:
