@@ -21,8 +21,9 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
+from biasgrid.report.findings import p_of_cell
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.multiplicity import simes
+from biasgrid.stats.multiplicity import false_discovery_rates, simes
 from biasgrid.stats.power import detectable_effect
 from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, coverage_text
@@ -76,6 +77,24 @@ def test_a_model_has_one_p_by_simes() -> None:
     drawn = np.random.default_rng(0).uniform(size=(4000, 6))
     # Exact for independent tests.
     assert np.mean([simes(row) <= 0.05 for row in drawn.tolist()]) == pytest.approx(0.05, abs=0.01)
+
+
+def test_a_cell_with_many_kinds_of_tests_shows_more_than_noise_no_more_often() -> None:
+    """Without any effect; the smallest q of six kinds would be below 0.05 in a quarter of the cells."""
+    random, runs, found, smallest = np.random.default_rng(8), 600, 0, 0
+    headlines = pl.DataFrame(schema={"bias_type": pl.String, "p": pl.Float64})
+    for _ in range(runs):
+        q = [false_discovery_rates(random.uniform(size=10)) for _ in range(6)]
+        names = [{"measure": f"kind {kind}", "options": "", "bias_type": "letter"} for kind in range(6)]
+        rows = [
+            name | {"subject": None, "q": each} for name, own in zip(names, q, strict=True) for each in own.tolist()
+        ]
+        p = p_of_cell(headlines, pl.DataFrame(rows, schema_overrides={"subject": pl.String}), {})
+        assert p is not None
+        found += p <= 0.05
+        smallest += np.min(q) <= 0.05
+    assert smallest / runs > 0.2
+    assert found / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.parametrize("single", [0, 100, 300])

@@ -150,8 +150,8 @@ def overall_findings(lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts)
 def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str, str]) -> float | None:
     """Returns the p of what is claimed of a cell, None where nothing was tested.
 
-    It is the p of the headline where single subjects are tested, and the smallest q of its tests elsewhere, which is
-    their p together (Simes).
+    It is the p of the headline where single subjects are tested. Elsewhere the smallest q of tests that are corrected
+    together is their p together (Simes), and those of several kinds and bias types are joined in the same way.
 
     Args:
         headlines: the cell's headlines.
@@ -162,8 +162,9 @@ def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str
     whole: float | None = next(iter(headlines.filter(pl.col("bias_type").is_null())["p"].drop_nulls()), None)
     if whole is not None and not is_of_flag and (tests.is_empty() or tests["subject"].is_not_null().all()):
         return whole
-    smallest = tests["q"].drop_nulls()
-    return min(smallest) if len(smallest) else None
+    kinds = tests.drop_nulls("q").group_by("measure", "options", "bias_type", maintain_order=True)
+    smallest = kinds.agg(pl.col("q").min())["q"].to_list()
+    return simes(smallest) if smallest else None
 
 
 def significant_findings(
