@@ -24,6 +24,7 @@ rule measure:
 rule statistics:
     input:
         sums=layout.sums(),
+        controls=cells.control_measures,
     output:
         measures=layout.measures(),
         intervals=layout.intervals(),

@@ -60,14 +60,13 @@ def estimated(sums: pl.DataFrame, limits: dict[str, Limit] | None = None) -> Est
     return estimate_cell("biasgrid.families.counterfactual", sums, OPTIONS, declared, SETTINGS)
 
 
-@pytest.fixture(scope="module")
-def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
-    """The measures of random answers to cases of three groups; one is favoured."""
-    folder, random = tmp_path_factory.mktemp("cell"), np.random.default_rng(5)
+def cell_of(folder: Path, groups: str) -> GroupsCell:
+    """The measures of random answers to cases of some groups; `a` is favoured."""
+    random = np.random.default_rng(5)
     rows = [
         {"case": case, "template": case // 3, "group": group, "term": f"{group} {term}", "bias_type": "faith",
          "text": "x", "label": case % 2}
-        for case in range(3 * TEMPLATES) for group in "abc" for term in range(TERMS)
+        for case in range(3 * TEMPLATES) for group in groups for term in range(TERMS)
     ]  # fmt: skip
     right = [random.uniform(0.4, 0.6) + 0.3 * (row["group"] == "a") for row in rows]
     said: list[dict[str, Any]] = [
@@ -76,6 +75,11 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
     ]
     tables = measured(folder, "text-classification", cases_of(rows), said)
     return GroupsCell(tables.sums, tables.measures, estimated(tables.sums))
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
+    return cell_of(tmp_path_factory.mktemp("cell"), "abc")
 
 
 def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_value_everywhere(
@@ -193,3 +197,37 @@ def test_clusters_are_counted_and_few_of_them_are_told(cell: GroupsCell) -> None
     assert (row["value"], row["flag"]) == (TEMPLATES - 1, None)
     few = estimated(cell.sums, {"clusters": replace(limit, value=TEMPLATES)}).measures
     assert few.filter(measure="clusters")["flag"].item() == f"only {TEMPLATES - 1} clusters, fewer than {TEMPLATES}"
+
+
+def test_numbers_stand_beside_the_size_of_their_control(cell: GroupsCell) -> None:
+    differences = cell.found.measures.filter(pl.col("q").is_not_null())
+    kinds = differences.select("measure", "options").unique().to_dicts()
+    large = [kind | {"about": "group", "variance": 100.0, "df": 10} for kind in kinds]
+    chosen = SETTINGS._replace(controls={"placebo": large})
+    declared = MetricDefinitions([], HEADLINES, {})
+    beside = estimate_cell("biasgrid.families.counterfactual", cell.sums, OPTIONS, declared, chosen)
+    known = beside.measures.filter(control="placebo")
+    against_zero = beside.intervals.join(known, on=list(ROW), how="semi", nulls_equal=True)
+    assert (differences["q"] <= 0.05).any()
+    assert not (known["q"] <= 0.05).any()
+    assert known["method"].unique().to_list() == ["combined with the control"]
+    # What it is against 0 is not lost.
+    before = differences.join(known, on=list(ROW), how="semi", nulls_equal=True)
+    same = before.select(*ROW, "generalises_to", "q", "low").join(
+        against_zero.select(*ROW, "generalises_to", "q", "low"),
+        on=[*ROW, "generalises_to", "q", "low"],
+        how="semi",
+        nulls_equal=True,
+    )
+    assert len(same) == len(before) == len(known) > 0
+
+
+def test_only_what_was_measured_of_groups_enough_is_a_null(cell: GroupsCell, tmp_path: Path) -> None:
+    # Of three groups two differences are free: too few.
+    assert cell.found.sizes == []
+    many = cell_of(tmp_path, "abcdefg")
+    assert {(row["about"], row["df"]) for row in many.found.sizes} == {("group", 5)}
+    limit = Limit(0, "nobody answered", "ask again", withholds=True)
+    withheld = estimated(many.sums, {"clusters": limit})
+    assert withheld.measures["flag"].str.starts_with(NOT_MEASURABLE).any()
+    assert withheld.sizes == []

@@ -12,7 +12,7 @@ start_job(snakemake.log[0], STATISTICS_MODULES)
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.claims.facts import COVERAGE, DETECTABLE
+from biasgrid.tables.claims.facts import COVERAGE, DETECTABLE, SIZES
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
 from biasgrid.tables.provenance import digest, table_provenance
@@ -20,12 +20,14 @@ from biasgrid.tables.sums import SUMS
 
 cell = snakemake.params.cell
 chosen = {name: cell[name] for name in ("clusters", "units", "ranges")}
+of_controls = dict(zip(cell["controls"], map(read_provenance, snakemake.input.controls), strict=True))
+controls = {name: made[SIZES] for name, made in of_controls.items()}
 found = estimate_cell(
     family=cell["family"],
     sums=read_table(snakemake.input.sums, SUMS),
     options=cell["options"],
     declared=cell["declared"],
-    settings=StatisticsSettings(**chosen, **cell["settings"]),
+    settings=StatisticsSettings(**chosen, **cell["settings"], controls=controls),
 )
 made = read_provenance(snakemake.input.sums)
 facts = table_provenance(
@@ -37,7 +39,8 @@ facts = table_provenance(
     statistics=cell["settings"],
     sums=digest(made),
     **{name: made[name] for name in ("predictions", "cell", "answered", COVERAGE) if name in made},
-    **{DETECTABLE: found.detectable},
+    controls={name: digest(made) for name, made in of_controls.items()},
+    **{DETECTABLE: found.detectable, SIZES: found.sizes},
 )
 for warning in redundant_templates(found.design):
     print(f"warning: {warning}")

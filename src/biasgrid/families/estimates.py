@@ -16,13 +16,14 @@ import polars as pl
 from biasgrid.base.references import load, stage
 from biasgrid.families.measures import with_outcomes
 from biasgrid.stats.estimate import estimate
+from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
 from biasgrid.tables.claims.counts import detectable_sizes
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
-from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
 
 CLUSTERS = "clusters"
 """The flag against cells of few clusters."""
@@ -39,12 +40,15 @@ class EstimatedCell(NamedTuple):
         design: schema `DESIGN`.
         detectable: by measure and kind of its tests, how large a number must be to be found in 80 % of cells; see
             `tables.claims.counts.detectable_sizes`.
+        sizes: how large its tested numbers are, for the dataset whose control it is; see
+            `noise.control.control_sizes`. None of a cell whose headlines are withheld.
     """
 
     measures: pl.DataFrame
     intervals: pl.DataFrame
     design: pl.DataFrame
     detectable: Mapping[str, Mapping[str, float]]
+    sizes: Sequence[Mapping[str, Any]]
 
 
 def estimate_cell(
@@ -71,12 +75,14 @@ def estimate_cell(
         left_out=pl.col("left_out").fill_null(0),
     )
     measures = withhold_invalid(table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset), declared)
+    is_withheld = measures["flag"].str.starts_with(NOT_MEASURABLE).any()
     others = table_of_cell(in_order(rows.filter(~is_claim), INTERVALS), INTERVALS, model, dataset)
     return EstimatedCell(
         measures,
         withhold_intervals(others, measures),
         table_of_cell(found.design, DESIGN, model, dataset),
         detectable_sizes(claims),
+        [] if is_withheld else control_sizes(found.estimates),
     )
 
 
@@ -96,7 +102,8 @@ def numbers_of_parts(
     estimates = pl.concat([with_estimate_columns(known), others], how="diagonal_relaxed")
     derive = getattr(load(stage(family, "measures")), "derive", None)
     found: CellNumbers = derive(estimates, parts, options, settings) if derive else CellNumbers(estimates)
-    return found._replace(estimates=with_outcomes(found.estimates, parts, settings))
+    with_all = with_outcomes(found.estimates, parts, settings)
+    return found._replace(estimates=beyond_control(with_all, settings.controls, settings))
 
 
 def clusters(parts: Sequence[Sums], settings: StatisticsSettings) -> Iterator[Check]:

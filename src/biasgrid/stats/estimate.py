@@ -22,7 +22,7 @@ from biasgrid.stats.intervals import (
     sign_test_p,
     wilson_interval,
 )
-from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.noise.control import corrected_columns, source_columns
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.trend import trend_of
@@ -35,7 +35,6 @@ from biasgrid.stats.noise.variance import (
     moderate_variances,
     without_rounding,
 )
-from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
@@ -160,12 +159,12 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
 
     Returns:
         Of each number a row over its first factor and, where that is known, rows over its names and over all factors:
-        columns of `MEASURES`, and `is_claim`: whether it is the
-        row of the number's claim.
+        columns of `MEASURES`; `is_claim`: whether it is the row of the number's claim; `kind`: the place of its sums;
+        and of what is tested together `centre`, `variances`, `dfs` and `own`, see `noise.control`.
     """
     tables = [
-        rows
-        for part in parts
+        rows.with_columns(kind=pl.lit(kind))
+        for kind, part in enumerate(parts)
         if not part.is_input
         for rows in (rows_of_shares if part.interval == SHARES else rows_of_kind)(part, settings)
     ]
@@ -302,16 +301,9 @@ def with_intervals(
     rows = rows.with_columns(p=pl.Series(p))
     if sums.test == "p":
         return rows
-    q = false_discovery_rates(p, settings.fdr)
-    chosen = selected_ends(values, q, list(sources), within, settings.alpha)
-    bound = simultaneous_bounds(values, p, own, shared, settings.alpha)
-    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
-    size = detectable_effect(own, LEVEL * max(found, 1) / tests) if tests else np.nan
     return rows.with_columns(
-        q=pl.Series(q), holm=pl.Series(holm(p)), bound=pl.Series(bound),
-        detectable=pl.when(pl.Series(~np.isnan(q))).then(pl.lit(size)),
-        selected_low=pl.Series(chosen[0]), selected_high=pl.Series(chosen[1]),
-    )  # fmt: skip
+        **corrected_columns(values, p, own, shared, within, settings), **source_columns(values, own, shared)
+    )
 
 
 def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: OverFactor) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -25,6 +25,7 @@ class StatisticsSettings(NamedTuple):
         permutations: how many are drawn where there are too many to try all.
         seed: seed of what is drawn.
         fdr: how false discoveries are controlled, `bh` or `by`.
+        controls: how large the numbers of the cell's controls are, by the control's name; see `noise.control`.
     """
 
     clusters: Sequence[int] = ()
@@ -34,6 +35,7 @@ class StatisticsSettings(NamedTuple):
     permutations: int = 1999
     seed: int = 0
     fdr: str = "bh"
+    controls: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 
     @property
     def alpha(self) -> float:

@@ -142,6 +142,12 @@ UNCERTAINTY = {
     "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
     "clusters": column(pl.Int64, description="how many clusters, items or prompts it is over", nullable=True),
     "method": column(pl.String, description="how interval or p were found; null where there are none", nullable=True),
+    "control": column(
+        pl.String,
+        description="the control whose size is in interval, p and q, see [controls](controls.md); null where they are "
+        "against 0 alone",
+        nullable=True,
+    ),
 }
 """What is known of a number beside its interval, p and q."""
 

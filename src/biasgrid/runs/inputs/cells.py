@@ -17,6 +17,7 @@ from biasgrid.base.addresses import address_digest, public_address
 from biasgrid.base.references import stage
 from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
+from biasgrid.runs.layout import controls_of_config
 
 
 class CellInputs:
@@ -180,8 +181,18 @@ class CellInputs:
             "clusters": self.inputs.template_clusters(wildcards.dataset, question.variant),
             "templates": self.inputs.templates_digest(wildcards.dataset, question.variant),
             "settings": self.grid.statistics.model_dump(),
+            "controls": self.controls(wildcards),
             "code": self.inputs.code_digest("statistics", stage(family, "measures")),
         }
+
+    def controls(self, wildcards: Wildcards) -> list[str]:
+        """Returns the controls of a cell's dataset that its model is asked too, by name."""
+        of_dataset = controls_of_config(self.grid).of(wildcards.dataset)
+        return [name for name in of_dataset if self.grid.fits(wildcards.model, name)]
+
+    def control_measures(self, wildcards: Wildcards) -> list[str]:
+        """Returns the measures of the same model's controls, whose sizes are the null of a cell."""
+        return [self.inputs.cell_file(self.layout.measures, name, wildcards.model) for name in self.controls(wildcards)]
 
     def _units_of_measures(self, dataset: str) -> dict[str, str | None]:
         """Returns the units of a dataset's measures, but for validity flags; None where no sampling changes them."""

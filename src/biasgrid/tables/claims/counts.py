@@ -18,6 +18,15 @@ UNTESTABLE = "untestable"
 """How the reason begins why a number could not be tested."""
 
 
+TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
+"""The keys that say what tests are about, the first of them that is known."""
+
+
+def tested_key() -> pl.Expr:
+    """Returns of each row the key of `TESTED_KEYS` that says what it is about, null where none does."""
+    return pl.coalesce(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS)
+
+
 def all_known(*keys: str) -> pl.Expr:
     """Says of each row whether all of some keys are known."""
     return pl.all_horizontal(pl.col(key).is_not_null() for key in keys)

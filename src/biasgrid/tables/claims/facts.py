@@ -17,6 +17,8 @@ COVERAGE = "coverage_of_design"
 """The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were asked."""
 DETECTABLE = "detectable"
 """The fact of measures of how large tested numbers must be to be found in 80 % of cells; see `counts`."""
+SIZES = "sizes"
+"""The fact of measures of how large tested numbers are, free of noise, for the dataset whose control the cell is."""
 CELL_FACTS = (COVERAGE, DETECTABLE)
 CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures are."""

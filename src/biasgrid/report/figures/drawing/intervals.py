@@ -36,7 +36,7 @@ from biasgrid.report.figures.drawing.layout import (
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
-from biasgrid.tables.measures import FIRST_FACTORS, SIGNIFICANT
+from biasgrid.tables.measures import FIRST_FACTORS, ROW, SIGNIFICANT
 
 THIN = 0.5
 """Width of the line of an interval."""
@@ -235,6 +235,8 @@ def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, ke
     others = context.table("intervals").join(cells, on=["model", "dataset"], how="semi", maintain_order="left")
     claims = measures.select(others.columns).with_columns(is_claim=pl.lit(value=True))
     known = pl.concat([claims, others.with_columns(is_claim=pl.lit(value=False))])
+    # What stands beside a control has a row against 0 over the same factors.
+    known = known.unique(["model", *ROW, "generalises_to"], keep="first", maintain_order=True)
     chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
     names = ["model", *keys]
     of_one, over_all = pl.col("generalises_to").is_in(FIRST_FACTORS), pl.col("generalises_to").str.contains(" x ")

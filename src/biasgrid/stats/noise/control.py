@@ -1,0 +1,185 @@
+"""The control as the null: what words without any meaning do is one more source of variance.
+
+In a model that has read text no two phrases are quite alike, so that significance against 0 says little. Where a
+dataset has a control, the size of the control's numbers of the same kind joins what makes the dataset's numbers vary:
+what is significant then is larger than what a control's number could be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
+from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.tables.claims.counts import GROUPS, TESTED_KEYS, is_association, tested_key
+
+SIZE_KEYS = ["measure", "options", "about"]
+"""What says which numbers are of one kind in a dataset and in its control."""
+SIZE_COLUMNS = {**dict.fromkeys(SIZE_KEYS, pl.String), "variance": pl.Float64, "df": pl.Float64}
+FEWEST_OF_CONTROL = 5
+"""Of fewer free numbers of a control too little is known to be a null: any number of the dataset could be as large."""
+WITH_CONTROL = "combined with the control"
+"""The method of intervals that have the control's size in them."""
+
+
+def source_columns(
+    values: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource]
+) -> dict[str, pl.Series]:
+    """Returns what makes numbers vary as columns, for `beyond_control`.
+
+    Args:
+        values: shape (numbers,), around which their intervals lie.
+        own: what makes each of them vary.
+        shared: what all of them share, a gain.
+
+    Returns:
+        `centre`; `variances` and `dfs`, lists of what is in `own` and then in `shared`; and `own`, the length of `own`.
+    """
+    sources = [*own, *shared]
+    variances, dfs = (np.stack(each, axis=1) for each in zip(*sources, strict=True))
+    return {
+        "centre": pl.Series(values),
+        "variances": pl.Series(variances, dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
+        "dfs": pl.Series(dfs.astype(np.float64), dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
+        "own": pl.Series(np.full(len(values), len(own))),
+    }
+
+
+def corrected_columns(
+    values: FloatArray, p: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource],
+    within: tuple[float, float], settings: StatisticsSettings,
+) -> dict[str, pl.Series | pl.Expr]:  # fmt: skip
+    """Returns what is said of tests that are corrected together: q, Holm's correction, intervals of what was selected.
+
+    Args:
+        values: shape (numbers,), around which their intervals lie.
+        p: of their tests; NaN is no test.
+        own: what makes each of them vary.
+        shared: what all of them share, a gain.
+        within: between what they are.
+        settings: level, and how false discoveries are controlled.
+    """
+    q = false_discovery_rates(p, settings.fdr)
+    low, high = selected_ends(values, q, [*own, *shared], within, settings.alpha)
+    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
+    size = detectable_effect([*own], LEVEL * max(found, 1) / tests) if tests else np.nan
+    return {
+        "q": pl.Series(q),
+        "holm": pl.Series(holm(p)),
+        "bound": pl.Series(simultaneous_bounds(values, p, [*own], [*shared], settings.alpha)),
+        "detectable": pl.when(pl.Series(~np.isnan(q))).then(pl.lit(size)),
+        "selected_low": pl.Series(low),
+        "selected_high": pl.Series(high),
+    }
+
+
+def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns how large the numbers of a control are, free of noise, for `beyond_control`.
+
+    Args:
+        estimates: those of the control's cell, see `estimate.estimate`.
+
+    Returns:
+        For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they are about);
+        `variance`, the mean of value² less the mean of the variances of the values, at least 0; and `df`, how many of
+        the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of some groups one
+        less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
+    """
+    tests = tested_claims(estimates)
+    if tests.is_empty():
+        return []
+    variance = pl.col("variances").list.sum()
+    known = tests.with_columns(variance=variance).filter(pl.col("variance").is_finite())
+    found = []
+    for key, rows in known.group_by(SIZE_KEYS, maintain_order=True):
+        free = free_numbers(rows)
+        noise_free = float((rows["value"] ** 2 - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
+        if free >= FEWEST_OF_CONTROL:
+            found.append(dict(zip(SIZE_KEYS, key, strict=True)) | {"variance": max(noise_free, 0), "df": free - 1})
+    return found
+
+
+def free_numbers(rows: pl.DataFrame) -> int:
+    """Returns how many of the numbers of a kind are free: the others follow from these."""
+    if rows["about"][0] != GROUPS[0]:
+        return len(rows) - rows.select("bias_type", "attribute").n_unique()
+    groups = pl.concat([rows.select("bias_type", group=name) for name in GROUPS]).unique()
+    return len(groups) - groups["bias_type"].n_unique()
+
+
+def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns the claims that are tested together with others of their kind, with `about` and their `row`."""
+    if not {"variances", "q"} <= {*estimates.columns}:
+        return pl.DataFrame()
+    keys = {name: pl.lit(None, pl.String) for name in (*TESTED_KEYS, *GROUPS, "attribute", "bias_type")}
+    missing = [each.alias(name) for name, each in keys.items() if name not in estimates.columns]
+    rows = estimates.with_row_index("row").with_columns(missing).with_columns(about=tested_key())
+    is_pair = pl.all_horizontal(pl.col(key).is_not_null() for key in GROUPS)
+    return rows.filter(
+        "is_claim", pl.col("q").is_not_null(), pl.col("variances").is_not_null(), is_association() | is_pair
+    )
+
+
+def beyond_control(
+    estimates: pl.DataFrame, controls: Mapping[str, Sequence[Mapping[str, Any]]], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Sets the tested numbers of a cell beside the size of its control's: interval, p, q and bound have it in them.
+
+    Args:
+        estimates: see `estimate.estimate`.
+        controls: by the name of each control what `control_sizes` returned; of several the largest size counts.
+        settings: level, ranges, and how false discoveries are controlled.
+
+    Returns:
+        The estimates, with `control`, the name of the control that is in them; what was found against 0 has rows of
+        its own, which are no claims.
+    """
+    sizes = [dict(row) | {"control": name} for name, rows in controls.items() for row in rows]
+    tests = tested_claims(estimates)
+    if not sizes or tests.is_empty():
+        return estimates.with_columns(control=pl.lit(None, pl.String))
+    known = pl.DataFrame(sizes, schema={**SIZE_COLUMNS, "control": pl.String}).sort("variance", descending=True)
+    largest = known.unique(SIZE_KEYS, keep="first", maintain_order=True).rename(
+        {"variance": "control_variance", "df": "control_df"}
+    )
+    beside = tests.drop("control", strict=False).join(largest, on=SIZE_KEYS, how="inner", maintain_order="left")
+    kinds = [with_control(rows, settings) for _, rows in beside.group_by("kind", maintain_order=True)]
+    numbered = estimates.with_row_index("row")
+    is_beside = pl.col("row").is_in(beside["row"].implode())
+    against_zero = numbered.with_columns(is_claim=pl.col("is_claim") & ~is_beside, control=pl.lit(None, pl.String))
+    columns = against_zero.columns
+    return pl.concat([against_zero, *(rows.select(columns) for rows in kinds)], how="vertical_relaxed").drop("row")
+
+
+def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
+    """Returns numbers of a kind with the variance of their control among what makes them vary.
+
+    Args:
+        rows: tested claims with `control_variance` and `control_df`.
+        settings: see `beyond_control`.
+    """
+    variances, dfs = (np.stack(rows[name].to_list()) for name in ("variances", "dfs"))
+    sources = [VarianceSource(*each) for each in zip(variances.T, dfs.T, strict=True)]
+    control = VarianceSource(*(rows[name].to_numpy() for name in ("control_variance", "control_df")))
+    own, shared = [*sources[: rows["own"][0]], control], sources[rows["own"][0] :]
+    centre, within = rows["centre"].to_numpy(), settings.range_of(str(rows["measure"][0]))
+    half = half_width([*own, *shared], settings.alpha)
+    low, high = interval_ends(centre, np.where(half > 0, half, np.nan), within)
+    # Of numbers that are the same in all clusters only the control says how they vary.
+    beyond = p_values(centre, [*own, *shared])
+    p = np.fmax(rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre, [control]), beyond))
+    ends = {"low": np.where(p > settings.alpha, np.minimum(low, 0), low)}
+    ends["high"] = np.where(p > settings.alpha, np.maximum(high, 0), high)
+    return rows.with_columns(
+        **{name: pl.Series(each).fill_nan(None) for name, each in ends.items()},
+        p=pl.Series(p),
+        method=pl.lit(WITH_CONTROL),
+        **corrected_columns(centre, p, own, shared, within, settings),
+    )
