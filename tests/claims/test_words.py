@@ -87,9 +87,11 @@ def test_a_cell_with_many_kinds_of_tests_shows_more_than_noise_no_more_often() -
         q = [false_discovery_rates(random.uniform(size=10)) for _ in range(6)]
         names = [{"measure": f"kind {kind}", "options": "", "bias_type": "letter"} for kind in range(6)]
         rows = [
-            name | {"subject": None, "q": each} for name, own in zip(names, q, strict=True) for each in own.tolist()
+            name | {"subject": None, "control": None, "q": each}
+            for name, own in zip(names, q, strict=True)
+            for each in own.tolist()
         ]
-        p = p_of_cell(headlines, pl.DataFrame(rows, schema_overrides={"subject": pl.String}), {})
+        p = p_of_cell(headlines, pl.DataFrame(rows, schema_overrides={"subject": pl.String, "control": pl.String}), {})
         assert p is not None
         found += p <= 0.05
         smallest += np.min(q) <= 0.05

@@ -230,6 +230,22 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     assert "shows none; no control of b was measured; words alone may do this" in more
 
 
+@pytest.mark.parametrize(("low", "more"), [(-0.1, "no more"), (0.01, "more")])
+def test_sizes_of_datasets_and_controls_are_told_together(low: float, more: str) -> None:
+    size = {"measure": "share_strength", "n": 2}
+    compared = {"measure": "control_difference", "options": "control=twins, size=share_strength", "headline": False}
+    lines = summary(
+        {"dataset": "names", "value": 0.152, **size},
+        {"dataset": "twins", "value": -0.001, **size},
+        {"dataset": "names", "measure": "control", "headline": False, "n": 2, "options": "control=twins", "value": 0},
+        {"dataset": "names", "value": 0.153, "low": low, "high": 0.4, **compared},
+    )
+    told = sentence(lines, known_of(association("Ann", 0.5, 0.4, 0.001, control="twins")))
+    assert f"share strength of names 0.152, of its control (twins) 0: {more} than the control" in told
+    # The p against 0 of the headline is no question where there is a control.
+    assert told.startswith("tiny: more than noise overall (p 0.00100)")
+
+
 def test_a_control_that_shows_nothing_because_nothing_was_measured_is_none() -> None:
     shown = {"dataset": "names", "measure": "control", "headline": False, "n": 0, "options": "control=twins"}
     told = sentence(

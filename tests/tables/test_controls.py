@@ -16,6 +16,7 @@ from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
+from biasgrid.stats.compare.controls import SizeWithInterval, control_difference, control_ratio, sizes_beside_controls
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
@@ -72,6 +73,41 @@ def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
     assert row["flag"] == expected
     told = str(flag_lines(flag_rows(summary).to_dicts()))
     assert told == (f"To be read with care:\n  faith: {expected} (bert)\n" if expected else "")
+
+
+def test_a_control_whose_size_is_in_the_intervals_speaks_against_nothing() -> None:
+    beside = known_of("faith", [0.01]).with_columns(control=pl.lit("acts"))
+    summary = summary_of(BOTH, beside, known_of("acts", [0.01, 1.0], low=0.01, high=0.02))
+    (row,) = summary.filter(measure="control").to_dicts()
+    assert (row["value"], row["n"], row["flag"]) == (1, 2, None)
+
+
+def test_sizes_stand_beside_those_of_controls() -> None:
+    ends = {"faith": (0.2, 0.3), "acts": (0.1, 0.25)}
+    rows = [
+        {
+            "model": "bert",
+            "dataset": name,
+            "measure": "mu_corrected",
+            "value": sum(each) / 2,
+            "low": each[0],
+            "high": each[1],
+        }
+        for name, each in ends.items()
+    ]
+    headlines = {name: {"mu": "", "mu_corrected": ""} for name in ends}
+    difference, ratio = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
+    assert (difference["dataset"], difference["options"]) == ("faith", "control=acts, size=mu_corrected")
+    # MOVER: the distance to an end is the root of the sum of squares of 0.05 and 0.075.
+    half = (0.05**2 + 0.075**2) ** 0.5
+    found = [difference[name] for name in ("value", "low", "high")]
+    assert found == pytest.approx([0.075, 0.075 - half, 0.075 + half])
+    assert ratio["value"] == pytest.approx(0.25 / 0.175)
+    assert ratio["low"] < 1 < ratio["value"] < ratio["high"]
+    unknown = control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(-0.01, -0.02, 0.01))
+    assert unknown == SizeWithInterval(None, None, None)
+    assert control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.01, -0.02, 0.03)).high is None
+    assert control_difference(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.2, 0.1, 0.3)).value == 0
 
 
 def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:

@@ -21,7 +21,6 @@ from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.metric import (
-    CONTROL,
     CONTROLS,
     DEFINITIONS_FILE,
     PACKAGE,
@@ -81,7 +80,7 @@ def test_no_measure_is_defined_twice() -> None:
 def test_every_shared_definition_is_used() -> None:
     shared = sections_of(read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
     used = {name for folder in OTHERS for entries in read_definitions(folder).sections.values() for name in entries}
-    assert {name for entries in shared.values() for name in entries} - used == {CONTROL} == {*CONTROLS}
+    assert {name for entries in shared.values() for name in entries} - used == {*CONTROLS}
 
 
 def test_the_head_of_the_shared_file_explains_every_field() -> None:

@@ -12,6 +12,7 @@ start_job(snakemake.log[0], TABLE_MODULES)
 from functools import partial
 
 from biasgrid.base.files import write_text
+from biasgrid.stats.compare.controls import sizes_beside_controls
 from biasgrid.stats.compare.convergence import convergence
 from biasgrid.stats.power import items_for_half_width
 from biasgrid.tables.claims.facts import CLAIMS
@@ -27,7 +28,8 @@ cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
 told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
 planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
-summary = summarise(measures, with_scoring(models, cells), *told, planned=planned)
+sizes = sizes_beside_controls(measures, snakemake.params.headlines, snakemake.params.controls)
+summary = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes)
 facts = table_provenance(
     snakemake.config,
     code=snakemake.params.code,

@@ -12,19 +12,24 @@ from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.estimate import FEWEST_TESTED
 from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.counts import ASSOCIATIONS, GROUPS, counted_tests, is_untestable, significant_tests
+from biasgrid.tables.claims.counts import (
+    ASSOCIATIONS,
+    GROUPS,
+    counted_tests,
+    is_untestable,
+    significant_tests,
+    tested_key,
+)
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.measures import MEASURES, SIGNIFICANT
-from biasgrid.tables.metric import CONTROL, NOT_MEASURABLE, RANDOM, options_of
+from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, NOT_MEASURABLE, RANDOM, options_of
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
 LARGEST_LABEL = "largest"
 """How the parts of sentences begin that name subjects and attributes."""
-TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])
-"""The keys that say what tests are about."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NO_CONTROL = "was measured; words alone may do this"
 
@@ -87,7 +92,7 @@ def finding_of_model(model: str, lines: pl.DataFrame, tests: pl.DataFrame, facts
     parts = [
         *overall_findings(lines.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]])), known, facts),
         *significant_findings(model, counts, known, largest, facts),
-        *control_findings(controls, values_in_order(counts.filter(pl.col("n") > 0), "dataset")),
+        *control_findings(controls, size_findings(lines), values_in_order(counts.filter(pl.col("n") > 0), "dataset")),
         *mark_findings(lines),
         *untested_findings(counts, values_in_order(lines, "dataset")),
         *unmeasurable_findings(withheld),
@@ -150,8 +155,9 @@ def overall_findings(lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts)
 def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str, str]) -> float | None:
     """Returns the p of what is claimed of a cell, None where nothing was tested.
 
-    It is the p of the headline where single subjects are tested. Elsewhere the smallest q of tests that are corrected
-    together is their p together (Simes), and those of several kinds and bias types are joined in the same way.
+    It is the p of the headline where single subjects are tested against 0. Elsewhere the smallest q of tests that are
+    corrected together is their p together (Simes), and those of several kinds and bias types are joined in the same
+    way.
 
     Args:
         headlines: the cell's headlines.
@@ -160,7 +166,9 @@ def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str
     """
     is_of_flag = any(counted.get(measure) for measure in tests["measure"].unique())
     whole: float | None = next(iter(headlines.filter(pl.col("bias_type").is_null())["p"].drop_nulls()), None)
-    if whole is not None and not is_of_flag and (tests.is_empty() or tests["subject"].is_not_null().all()):
+    # The headline's p is against 0, which is no question where a control says what words alone do.
+    is_against_zero = tests["control"].is_null().all()
+    if whole is not None and not is_of_flag and is_against_zero and tests["subject"].is_not_null().all():
         return whole
     kinds = tests.drop_nulls("q").group_by("measure", "options", "bias_type", maintain_order=True)
     smallest = kinds.agg(pl.col("q").min())["q"].to_list()
@@ -228,8 +236,7 @@ def untestable_text(rows: pl.DataFrame, name: str) -> str:
 def detectable(model: str, dataset: str, tests: pl.DataFrame, facts: GridFacts) -> float | None:
     """Returns which size of the numbers that are tested in a cell is found in 80 % of cells, None where unknown."""
     rows = tests.filter(dataset=dataset)
-    about = pl.coalesce(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)) for key in TESTED_KEYS)
-    return facts.detectable(model, dataset, rows.select("measure", about.alias("about")).unique().rows())
+    return facts.detectable(model, dataset, rows.select("measure", tested_key().alias("about")).unique().rows())
 
 
 def power_findings(name: str, sizes: Mapping[str, float | None], tested: int) -> Iterator[str]:
@@ -291,17 +298,40 @@ def control_pairs(lines: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series("control", names, dtype=pl.String))
 
 
-def control_findings(controls: pl.DataFrame, tested: Sequence[str]) -> Iterator[str]:
+def size_findings(lines: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Returns in words how large what is associated in datasets is beside their controls, by dataset and control.
+
+    Args:
+        lines: rows of the summary of a model.
+    """
+    values = {(row["dataset"], row["measure"]): row["value"] for row in lines.filter(options="").to_dicts()}
+    found = {}
+    for row in lines.filter(measure=CONTROL_DIFFERENCE).drop_nulls("value").to_dicts():
+        chosen, dataset = options_of(row["options"]), row["dataset"]
+        size, of_control = (format_number(max(values[of, chosen["size"]], 0)) for of in (dataset, chosen["control"]))
+        more = "more" if row["low"] > 0 else "no more"
+        found[dataset, chosen["control"]] = (
+            f"{chosen['size'].replace('_', ' ')} of {dataset} {size}, of its control ({chosen['control']}) "
+            f"{of_control}: {more} than the control"
+        )
+    return found
+
+
+def control_findings(
+    controls: pl.DataFrame, sizes: Mapping[tuple[str, str], str], tested: Sequence[str]
+) -> Iterator[str]:
     """Yields what the negative controls of datasets show, and which datasets have none.
 
     Args:
         controls: from `control_pairs`.
+        sizes: by dataset and control, the part about the sizes of both; see `size_findings`.
         tested: the datasets in which something was tested.
     """
     known = controls.drop_nulls("value")
     for row in known.to_dicts():
         shows = f"shows {row['value']:.0f} of {row['n']:,}" if row["value"] else "shows none"
-        yield f"the control of {row['dataset']} ({row['control']}) {shows}"
+        alone = f"the control of {row['dataset']} ({row['control']}) {shows}"
+        yield sizes.get((row["dataset"], row["control"]), alone)
     missing = [dataset for dataset in tested if dataset not in known["dataset"]]
     if missing:
         yield f"no control{f' of {join_names(missing)}' if len(missing) < len(tested) else ''} {NO_CONTROL}"

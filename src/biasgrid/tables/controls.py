@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,17 +10,23 @@ import polars as pl
 from biasgrid.tables.claims.numbers import CORRECTED, format_number
 from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
 
+ROW_NAMES = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
+NUMBERS = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 NO_NUMBERS = "the control is not measurable"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
 
 
-def control(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+def control(
+    rows: pl.DataFrame, found: pl.DataFrame, controls: Controls, beside: Collection[tuple[str, str]] = ()
+) -> pl.DataFrame:
     """Says of each dataset what its controls show.
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.
         found: from `significant_tests`, of the same cells.
         controls: which cells are controls.
+        beside: model and control of the cells whose size is in the intervals of their dataset, where it speaks against
+            nothing any more.
 
     Returns:
         `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the control's name),
@@ -33,12 +39,11 @@ def control(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.D
         tests = found.filter(model=model, dataset=dataset)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
         flag = control_problem(rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested)
+        flag = None if (model, name) in beside else flag
         # What is not measurable shows nothing, quiet or not.
         value = float(significant) if tested and not (flag or "").startswith(NO_NUMBERS) else None
         lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
-    names = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
-    numbers = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
-    return pl.DataFrame(lines, schema={**names, **numbers, "flag": pl.String}, orient="row")
+    return pl.DataFrame(lines, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
 
 def control_problem(rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int) -> str | None:

@@ -28,7 +28,7 @@ WITHHOLD_MARKS = (
     "one_answer", "first_option", "same_text", "undetected", "few_items", "at_chance", "refusals_differ",
 )  # fmt: skip
 """The validity flags that leave a cell no marks."""
-OPTION_NAMES = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control")
+OPTION_NAMES = ("score", "argument", "distance", "comparison", "mode", "difference", "threshold", "control", "size")
 """The names of options, in the order in which they are written."""
 
 
@@ -292,10 +292,12 @@ def entry_faults(known: Mapping[str, bool], entry: Any, file: str, where: str) -
 
 CONTROL = "control"
 """The measure that stands in the summary of a dataset for each of its negative controls."""
+CONTROL_DIFFERENCE = "control_difference"
+"""The measure of how much larger the dataset's associations are than those of a control."""
 RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
-CONTROLS = read_definitions(SHARED).of("controls")
-"""The measure `CONTROL`."""
+CONTROLS = read_definitions(SHARED).of("controls", "control_sizes")
+"""What stands in the summary of a dataset about its negative controls."""
 
 
 class Controls(NamedTuple):

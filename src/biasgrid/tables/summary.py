@@ -76,6 +76,7 @@ def summarise(
     controls: Controls = NO_CONTROLS,
     counted: CountedMeasures = MappingProxyType({}),
     planned: ItemsPlanned | None = None,
+    sizes: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
 
@@ -87,6 +88,7 @@ def summarise(
         controls: which of the cells are negative controls.
         counted: for each dataset the measures whose tests are counted, see `counted_tests`.
         planned: the planning formula, see `with_marks`.
+        sizes: how large what is associated is beside the controls, from `stats.compare.controls`.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -98,7 +100,9 @@ def summarise(
     wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
     found = significant_tests(counted_tests(measures, counted, wholes))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
-    whole = pl.concat([wholes, headlined, control(wholes, found, controls)], how="diagonal_relaxed")
+    beside = measures.drop_nulls("control").select("model", "control").unique().rows()
+    shown = [control(wholes, found, controls, beside), *([] if sizes is None else [sizes])]
+    whole = pl.concat([wholes, headlined, *shown], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
     facts = [

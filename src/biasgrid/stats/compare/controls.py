@@ -1,0 +1,95 @@
+"""The size of what is associated in a dataset beside that of its negative controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import hypot, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
+from biasgrid.tables.claims.numbers import is_size
+from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.metric import Controls, options_text
+
+ROWS = {
+    **dict.fromkeys(("model", "dataset", "measure", "options"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "left_out"), pl.Int64),
+}
+
+
+OF_GROUPS = "group_strength"
+"""The size of associations of groups."""
+
+
+class SizeWithInterval(NamedTuple):
+    """A size, or a comparison of two, and both ends of its interval; None where they are not known."""
+
+    value: Any
+    low: Any
+    high: Any
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> SizeWithInterval:
+        """Takes it from a row of measures."""
+        return cls(row["value"], row["low"], row["high"])
+
+
+def sizes_beside_controls(
+    measures: pl.DataFrame, headlines: Mapping[str, Mapping[str, str]], controls: Controls
+) -> pl.DataFrame:
+    """Sets the size of what is associated in each dataset beside that of its controls.
+
+    Args:
+        measures: schema `MEASURES`.
+        headlines: for each dataset its headline measures; compared is the first of them that is a size,
+            that of groups where there are some.
+        controls: which cells are controls.
+
+    Returns:
+        Columns `ROWS`: `control_difference` and `control_ratio` of each pair of cells.
+    """
+    cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
+    wholes = of_wholes(measures).filter(pl.col("bias_type").is_null(), options="").drop_nulls(["low", "high"])
+    sizes = {(row["model"], row["dataset"], row["measure"]): row for row in wholes.to_dicts()}
+    lines = []
+    for model, dataset, about, name in controls.pairs(cells):
+        if about == dataset:
+            continue
+        # Where a dataset has groups, these are what is claimed.
+        chosen = sorted(filter(is_size, headlines.get(about, {})), key=lambda size: size != OF_GROUPS)
+        both = [(sizes.get((model, about, size)), sizes.get((model, dataset, size))) for size in chosen]
+        for one, other in [(one, other) for one, other in both if one and other][:1]:
+            options = options_text(control=name, size=one["measure"])
+            for compared in (control_difference, control_ratio):
+                found = compared(SizeWithInterval.of(one), SizeWithInterval.of(other))
+                lines.append((model, about, compared.__name__, options, *found, one["n"], 0))
+    return pl.DataFrame(lines, schema=ROWS, orient="row")
+
+
+def control_difference(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInterval:
+    """Size of the associations of a dataset - size of those of its control, with its interval.
+
+    The interval is made of those of both (MOVER; Zou and Donner, Statistics in Medicine 2008).
+    """
+    below, above = (
+        hypot(one.value - one.low, other.high - other.value),
+        hypot(one.high - one.value, other.value - other.low),
+    )
+    value = one.value - other.value
+    return SizeWithInterval(value, value - below, value + above)
+
+
+def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInterval:
+    """Size of the associations of a dataset / size of those of its control, with its interval (MOVER-R).
+
+    It is not known where the control has no size at all; where its interval holds 0, the ratio has no upper end.
+    """
+    if other.value <= 0:
+        return SizeWithInterval(None, None, None)
+    sides = (ShareWithInterval(*(np.array([max(end, 0.0)]) for end in side)) for side in (one, other))
+    low, high = (float(end[0]) for end in ratio_of_shares(*sides))
+    return SizeWithInterval(max(one.value, 0.0) / other.value, low, high if isfinite(high) else None)
