@@ -33,7 +33,7 @@ from biasgrid.stats.intervals import wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
-from biasgrid.stats.sums import Along, Sums, leave_one_out, mean, sums_table
+from biasgrid.stats.sums import Along, Sums, leave_one_out, mean, read_cell_sums, sums_table
 from biasgrid.tables.completeness import check_rows
 from biasgrid.tables.measures import table_of_cell
 from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
@@ -145,7 +145,8 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
     parts = rates_of("people", ["threshold=0.1"], Along(templates, columns), counted, np.array([True]))
     sums = table_of_cell(sums_table([part for part in parts if isinstance(part, Sums)]), SUMS, model, "cases")
     settings = StatisticsSettings(clusters=range(len(failing)))
-    numbers, units = compared_numbers("biasgrid.families.counterfactual", sums, {}, settings)
+    parts, _ = read_cell_sums("biasgrid.families.counterfactual", sums, {})
+    numbers, units = compared_numbers("biasgrid.families.counterfactual", parts, {}, settings)
     return ComparedCell(model, numbers, templates="the same", units=units)
 
 

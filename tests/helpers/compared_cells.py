@@ -14,7 +14,7 @@ from worlds import Array
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, sums_table
+from biasgrid.stats.sums import TEMPLATES, Along, Sums, read_cell_sums, sums_table
 from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.files import empty_table, write_table
@@ -56,7 +56,7 @@ def means(names: Mapping[str, Any], values: Array) -> Sums:
 def cell_of(model: str, values: Array, subjects: list[str] | None = None, **facts: Any) -> ComparedCell:
     """A cell of associations by cluster, asked with the templates of all others unless `facts` say otherwise."""
     settings = StatisticsSettings(clusters=range(values.shape[-1]))
-    numbers, units = compared_numbers(FAMILY, sums_of(values, subjects), {}, settings)
+    numbers, units = compared_numbers(FAMILY, read_cell_sums(FAMILY, sums_of(values, subjects), {})[0], {}, settings)
     return ComparedCell(model, numbers, **{"templates": "the same", "units": units, **facts})
 
 

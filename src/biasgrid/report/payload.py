@@ -158,7 +158,17 @@ def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
-    names = ("measure", "options", *COMPARED_PART_COLUMNS, "clusters", "paired", "mark", "other_mark", "reason")
+    names = (
+        "measure",
+        "options",
+        *COMPARED_PART_COLUMNS,
+        "clusters",
+        "over_names",
+        "paired",
+        "mark",
+        "other_mark",
+        "reason",
+    )
     return [
         {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in COMPARED_COLUMNS}
         for row in comparisons.to_dicts()

@@ -45,6 +45,11 @@ COMPARISONS = table(
             description="how many clusters it is over; of unpaired models the smaller number",
             nullable=True,
         ),
+        "over_names": column(
+            pl.Boolean,
+            description="whether it is over the names or terms of groups besides, as the numbers themselves are",
+            nullable=True,
+        ),
         "paired": column(
             pl.Boolean,
             description="whether both were asked the same templates",

@@ -14,7 +14,7 @@ from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.recomputed import recompute_measures
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import Sums
+from biasgrid.stats.sums import Sums, read_cell_sums
 
 FAMILY, OPTIONS = "underspecified", dict[str, Any](measures=[])
 SETTINGS = StatisticsSettings(clusters=[0, 1, 1, *range(2, 12)])
@@ -27,9 +27,9 @@ def cell_of(model: str, templates: list[int], seed: int = 1) -> ComparedCell:
     groups = design(NAMES, 2, 13)
     scores = np.random.default_rng(seed).uniform(0.1, 0.5, size=(len(groups), 8))
     some = with_scores(groups, scores).filter(pl.col("template").is_in(templates))
-    numbers, units = compared_numbers(
-        f"biasgrid.families.{FAMILY}", sums_of_cell(FAMILY, some, OPTIONS), OPTIONS, SETTINGS
-    )
+    family = f"biasgrid.families.{FAMILY}"
+    parts, _ = read_cell_sums(family, sums_of_cell(FAMILY, some, OPTIONS), OPTIONS)
+    numbers, units = compared_numbers(family, parts, OPTIONS, SETTINGS)
     return ComparedCell(model, numbers, templates="the same", units=units)
 
 
@@ -72,7 +72,8 @@ def test_numbers_that_have_nothing_of_a_cluster_have_nothing_there() -> None:
     scores = np.random.default_rng(4).uniform(0.1, 0.5, size=(len(groups), 8))
     settings = StatisticsSettings(clusters=range(5))
     sums = sums_of_cell(FAMILY, with_scores(groups, scores), OPTIONS)
-    numbers, units = compared_numbers(f"biasgrid.families.{FAMILY}", sums, OPTIONS, settings)
+    family = f"biasgrid.families.{FAMILY}"
+    numbers, units = compared_numbers(family, read_cell_sums(family, sums, OPTIONS)[0], OPTIONS, settings)
     assert units == ["0", "1", "2", "3", "4"]
     lists = numbers.filter(measure="gamma").drop_nulls("attribute").select("attribute", "without").rows()
     missing = {attribute: {place for place, number in enumerate(each) if number is None} for attribute, each in lists}

@@ -14,6 +14,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
 from biasgrid.stats.compare.how_asked import Asked, how_asked
+from biasgrid.stats.compare.names import claims_of_groups
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
@@ -37,6 +38,7 @@ class ComparedCell(NamedTuple):
         reliability: how well other clusters would repeat what it says of subjects over all attributes, None where that
             is not known.
         units: the names of the clusters, items or prompts that numbers are known without.
+        of_groups: the sums of its numbers that are claims about groups of names or terms.
     """
 
     model: str
@@ -45,6 +47,7 @@ class ComparedCell(NamedTuple):
     templates: str | None = None
     reliability: float | None = None
     units: Sequence[str] = ()
+    of_groups: Sequence[Sums] = ()
 
 
 def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> ComparedCell:
@@ -64,25 +67,33 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
         raise TableError(f"{measures}: not made with {design} or from {sums}; {REMEDY}")
     settings = StatisticsSettings(clusters=facts["clusters"], **facts["statistics"])
     cell = facts["cell"]
-    numbers, units = compared_numbers(cell["family"], read_table(sums, SUMS), cell["options"], settings)
+    parts, _ = read_cell_sums(cell["family"], read_table(sums, SUMS), cell["options"])
+    numbers, units = compared_numbers(cell["family"], parts, cell["options"], settings)
     measured = read_table(measures, MEASURES)
     withheld = measured.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
     found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
+    known = numbers if withheld.is_empty() else numbers.clear()
     return ComparedCell(
-        model, numbers if withheld.is_empty() else numbers.clear(), asked, facts.get("templates"), reliability, units
+        model,
+        known,
+        asked,
+        facts.get("templates"),
+        reliability,
+        units,
+        claims_of_groups([p for p in parts if p.compared]),
     )
 
 
 def compared_numbers(
-    family: str, sums: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    family: str, parts: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> tuple[pl.DataFrame, list[str]]:
     """Returns the numbers by which models are compared.
 
     Args:
         family: the reference of the dataset's family.
-        sums: the cell's sums (schema `SUMS`).
+        parts: the cell's sums, from `read_cell_sums`.
         options: what decides the measures, see `Question`.
         settings: clusters.
 
@@ -91,7 +102,6 @@ def compared_numbers(
         without each cluster, null where it has nothing of the cluster, all null where nothing can be said; of shares
         `shares`, how many are counted and of how many cases, cluster after cluster. And the names of the clusters.
     """
-    parts, _ = read_cell_sums(family, sums, options)
     chosen = [part.clustered(settings.clusters) for part in parts if part.compared and not part.is_input]
     found = [
         (
@@ -166,6 +176,7 @@ class CellNumbersMatrix:
         without: of each cell, shape (numbers, clusters), the numbers without each cluster.
         shares: of each cell, by the places of numbers that are shares, how many are counted and of how many cases;
             shape (clusters, 2).
+        of_groups: of each cell, see `ComparedCell`.
         has_part: shape (cells, parts), whether a cell has any number of a part.
     """
 
@@ -174,6 +185,7 @@ class CellNumbersMatrix:
     values: FloatArray
     without: Sequence[FloatArray]
     shares: Sequence[Mapping[int, FloatArray]]
+    of_groups: Sequence[Sequence[Sums]]
     has_part: BoolArray
 
     @classmethod
@@ -200,7 +212,8 @@ class CellNumbersMatrix:
         has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
         for own, present in zip(has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
             own[part_of[present]] = True
-        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, has_part)
+        of_groups = [cell.of_groups for cell in cells]
+        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, of_groups, has_part)
 
     @property
     def has_number(self) -> BoolArray:

@@ -12,6 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.how_asked import differences_in_asking
+from biasgrid.stats.compare.names import sources_of_pair
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.noise.variance import jackknife, moderate_variances
@@ -53,6 +54,7 @@ class Differences:
         centre: around what their intervals lie: the differences or, of shares, these with two added clusters.
         limit: how large they may be in size: 1 of shares, infinite where nothing is known.
         source: how much they vary with clusters.
+        of_names: how much those of groups vary with names or terms, none of other kinds.
         clusters: over how many clusters they are.
         p: tests of them.
         q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
@@ -64,11 +66,17 @@ class Differences:
     centre: FloatArray
     limit: FloatArray
     source: VarianceSource
+    of_names: Sequence[VarianceSource]
     clusters: IntArray
     p: FloatArray
     q: FloatArray
     holm: FloatArray
     selected: tuple[FloatArray, FloatArray]
+
+    @property
+    def sources(self) -> list[VarianceSource]:
+        """All that they vary with, flat."""
+        return [VarianceSource(each.variance.ravel(), each.df.ravel()) for each in (self.source, *self.of_names)]
 
 
 def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
@@ -84,7 +92,8 @@ def differences_of(
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else
     the variances of both add up, with the degrees of freedom of Welch and Satterthwaite. Shares are compared by
-    `shares.difference_of_shares`, so that no difference of two is exact or without a test.
+    `shares.difference_of_shares`, so that no difference of two is exact or without a test. Numbers of groups vary with
+    the names of these as well, see `names.sources_of_pair`.
 
     Args:
         numbers: the numbers of all cells.
@@ -114,17 +123,30 @@ def differences_of(
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
-    p = p_values(centre.ravel(), [VarianceSource(variance.ravel(), df.ravel())]).reshape(shape)
+    source, of_names = VarianceSource(variance, df), sources_of_names(numbers, kind, pairs)
+    sources = [source, *of_names]
+    p = p_values(centre.ravel(), [VarianceSource(*(each.ravel() for each in one)) for one in sources]).reshape(shape)
     p = np.where(np.isnan(p), p, np.fmax(p, least_p))
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
     # All parts of a pair are tested together, or all pairs.
     for tests in np.ndindex(len(pairs)) if kind.is_of_parts else [(slice(None), 0)]:
         q[tests], familywise[tests] = false_discovery_rates(p[tests], settings.fdr), holm(p[tests])
-        source = VarianceSource(variance[tests], df[tests])
+        own_sources = [VarianceSource(each.variance[tests], each.df[tests]) for each in sources]
         within = -limit[tests], limit[tests]
-        low[tests], high[tests] = selected_ends(centre[tests], q[tests], [source], within, settings.alpha)
-    source = VarianceSource(variance, df)
-    return Differences(kind, values, centre, limit, source, clusters, p, q, familywise, (low, high))
+        low[tests], high[tests] = selected_ends(centre[tests], q[tests], own_sources, within, settings.alpha)
+    return Differences(kind, values, centre, limit, source, of_names, clusters, p, q, familywise, (low, high))
+
+
+def sources_of_names(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]) -> list[VarianceSource]:
+    """Returns how the differences of a kind vary with names, shape (pairs, numbers); none where it is not of groups."""
+    names = numbers.names[kind.rows]
+    found = [sources_of_pair(names, numbers.of_groups[pair.one], numbers.of_groups[pair.other]) for pair in pairs]
+    of_kind = max(map(len, found), default=0)
+    nothing = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
+    each = [[*own, *[nothing] * (of_kind - len(own))] for own in found]
+    return [
+        VarianceSource(*(np.stack([own[number][side] for own in each]) for side in (0, 1))) for number in range(of_kind)
+    ]
 
 
 def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
@@ -201,10 +223,10 @@ def comparison_rows(
         settings: the level.
         marks: those of the dataset's measures, which numbers of whole cells are judged by.
     """
-    source = VarianceSource(found.source.variance.ravel(), found.source.df.ravel())
+    source = found.sources[0]
     flat, p = found.values.ravel(), found.p.ravel()
     limit = found.limit.ravel()
-    low, high = interval_ends(found.centre.ravel(), half_width([source], settings.alpha), (-limit, limit))
+    low, high = interval_ends(found.centre.ravel(), half_width(found.sources, settings.alpha), (-limit, limit))
     # An interval without 0 is a test that finds something.
     low, high = (
         np.where(p > settings.alpha, np.minimum(low, 0), low),
@@ -218,7 +240,8 @@ def comparison_rows(
     columns = {
         "difference": flat, "low": low, "high": high,
         "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
-        "se": np.sqrt(source.variance), "df": np.where(np.isnan(low), np.nan, source.df),
+        "se": np.sqrt(source.variance) * (np.nan if found.of_names else 1),
+        "df": np.where(np.isnan(low) | bool(found.of_names), np.nan, source.df),
         "p": p, "q": found.q.ravel(), "holm": found.holm.ravel(),
     }  # fmt: skip
     sides = {
@@ -250,6 +273,7 @@ def comparison_rows(
         **letters,
         **{name: pl.Series(each[place]) for name, each in columns.items()},
         clusters=pl.when(known).then(pl.Series(found.clusters.ravel()[place])),
+        over_names=pl.when(known).then(bool(found.of_names)),
         paired=pl.when(known).then("paired"),
         reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
     )
