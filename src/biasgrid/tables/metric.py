@@ -77,6 +77,8 @@ class Measure:
         range: between what its numbers are, where that is not what its unit says.
         counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
             puts them in place of the others where it speaks against the cell; None of measures that are not counted.
+        relative: of measures that can be no larger than about twice the answer probability of their cell, the measure
+            that says the same whatever that is.
     """
 
     title: str
@@ -92,6 +94,7 @@ class Measure:
     limit: Limit | None = None
     range: tuple[float, float] | None = None
     counted: str | None = None
+    relative: str | None = None
 
     def limited(self, value: float | None) -> Measure:
         """Returns the measure with another value of its limit, if one is given and there is a limit."""
@@ -147,7 +150,7 @@ def options_of(text: str) -> dict[str, str]:
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
-    **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
+    **dict.fromkeys(("relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),
