@@ -22,6 +22,8 @@ Unit = Literal[
 ]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
+PRONOUN_ASSOCIATION, IMPROBABLE = "pronoun_association", "improbable"
+"""What is shown of a cell that a flag withholds, as its names have next to no probability, and that flag."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 WITHHOLD_MARKS = (
