@@ -85,6 +85,34 @@ def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> Non
     assert row["flag"] == "the control is not measurable (acts: no answers), so nothing is known from it"
 
 
+@pytest.mark.parametrize(("named", "other"), [("acts", "faith"), ("faith", "acts")])
+def test_a_dataset_and_its_control_are_withheld_together_where_one_is_improbable(named: str, other: str) -> None:
+    share = {"model": "bert", "measure": "improbable"}
+    shares = measures_of(
+        [
+            {**share, "dataset": named, "value": 0.52, "flag": "names are improbable"},
+            {**share, "dataset": other, "value": 0.42},
+        ]
+    )
+    corrected = {"model": "bert", "measure": "mu_corrected", "clusters": 4}
+    numbers = measures_of(
+        [
+            {**corrected, "dataset": named, "flag": "not measurable: names are improbable"},
+            {**corrected, "dataset": other, "value": 0.1, "low": 0.05, "high": 0.2},
+        ]
+    )
+    summary = summary_of(numbers, shares)
+    text = f"in {named}, names are improbable: a dataset and its control are withheld together"
+    (row,) = summary.filter(dataset=other, measure="mu_corrected").to_dicts()
+    assert (row["value"], row["low"], row["flag"]) == (None, None, f"not measurable: {text}")
+    assert summary.filter(dataset=other, measure="improbable")["flag"].to_list() == [text]
+    assert summary.filter(dataset=named, measure="improbable")["flag"].to_list() == ["names are improbable"]
+    (of_control,) = summary.filter(measure="control")["flag"]
+    assert of_control.startswith("the control is not measurable (acts: ")
+    alone = summary_of(numbers, shares.with_columns(flag=pl.lit(None, pl.String)))
+    assert alone.filter(dataset=other, measure="mu_corrected")["value"].to_list() == [0.1]
+
+
 def test_random_answers_are_a_control_of_what_they_answer() -> None:
     measures = cells_of(("bert", "faith"), ("chance", "faith"))
     tests = known_of("faith", [0.01]), known_of("faith", [0.01, 1.0], model="chance")

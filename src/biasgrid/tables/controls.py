@@ -8,10 +8,41 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.claims.numbers import CORRECTED, format_number
-from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
+from biasgrid.tables.metric import CONTROL, CONTROLS, IMPROBABLE, NOT_MEASURABLE, Controls, options_text
 
 NO_NUMBERS = "the control is not measurable"
+TOGETHER = "in {other}, {flag}: a dataset and its control are withheld together"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
+
+
+def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+    """Flags datasets whose control is improbable, and controls of improbable datasets, as if they were so themselves.
+
+    The limit lies between two shares that may be nearly the same; with one of both numbers nothing can be compared.
+
+    Args:
+        rows: what is measured of whole cells and bias types: columns of `MEASURES`.
+        headlines: `dataset`, `measure` and `options` of headline measures.
+        controls: which cells are controls.
+    """
+    fired = rows.filter(measure=IMPROBABLE).drop_nulls("flag").select("model", "dataset", "flag")
+    flags = {(model, dataset): flag for model, dataset, flag in fired.iter_rows()}
+    cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
+    texts = [
+        (model, one, TOGETHER.format(other=other, flag=flags[model, other]))
+        for model, *pair, _ in controls.pairs(cells)
+        for one, other in (pair, pair[::-1])
+        if (model, other) in flags and (model, one) not in flags
+    ]
+    cell = dict.fromkeys(("model", "dataset", "text"), pl.String)
+    known = pl.DataFrame(texts, schema=cell, orient="row").unique(["model", "dataset"], keep="first")
+    number = ["dataset", "measure", "options"]
+    places = headlines.select(number).with_columns(is_headline=pl.lit(value=True))
+    joined = rows.join(known, on=["model", "dataset"], how="left", maintain_order="left")
+    joined = joined.join(places, on=number, how="left", maintain_order="left")
+    withheld = pl.when("is_headline").then(pl.format(f"{NOT_MEASURABLE}: {{}}", "text"))
+    text = withheld.when(pl.col("measure") == IMPROBABLE).then("text")
+    return joined.with_columns(flag=pl.coalesce("flag", text)).drop("text", "is_headline")
 
 
 def control(rows: pl.DataFrame, found: pl.DataFrame, controls: Controls) -> pl.DataFrame:
