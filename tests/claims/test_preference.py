@@ -207,8 +207,13 @@ def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_t
         assert np.mean(of_shares) <= 1 + 10 * slack
 
 
-def two_lists(reading: float) -> tuple[CellNumbers, Array]:
-    """The numbers of a cell of two lists of names with associations by list, and these."""
+def two_lists(reading: float, pronouns: bool = False) -> tuple[CellNumbers, Array]:
+    """The numbers of a cell of two lists of names with associations by list, and these.
+
+    Args:
+        reading: see `preferences`.
+        pronouns: whether it is pronouns that have them, in the place of names that are improbable and have none.
+    """
     random = np.random.default_rng(3)
     names = [f"{letter}{place}" for letter in "fm" for place in range(4)]
     table = design(names, SIZE.attributes, 5, ["female"] * 4 + ["male"] * 4)
@@ -221,6 +226,9 @@ def two_lists(reading: float) -> tuple[CellNumbers, Array]:
     noisy = np.repeat(odds[:, None], 2, axis=1) + random.normal(0, 0.2, (len(table), 2, 2))
     share = 1 / (1 + np.exp(-noisy))
     scores = 0.3 * np.stack([share, 1 - share], axis=-1)
+    if pronouns:
+        table = table.with_columns(pronoun_scores=pl.Series(scores.reshape(-1, 8)))
+        scores = 0.0002 * np.exp(random.normal(0, 0.2, scores.shape))
     settings = settings_of(DEFINITIONS.of("measures", "flags"), permutations=19)
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
     return numbers_of("underspecified", with_scores(table, scores.reshape(-1, 8)), options, settings), effects
@@ -253,6 +261,19 @@ def test_where_the_negation_is_not_read_lists_differ_in_the_question_alone() -> 
     assert whole(cell, "share_strength")["low"] < 0.01
     # What would be found is said in the units of what is counted.
     assert 0.01 < cell.design.filter(name="mde_fdr")["value"].item() < 0.5
+
+
+@pytest.mark.parametrize("reading", [-1.0, 1.0])
+def test_where_names_are_improbable_their_pronouns_have_the_association(reading: float) -> None:
+    cell, effects = two_lists(reading, pronouns=True)
+    assert whole(cell, "answer_probability")["value"] < 0.0005
+    claims = of_group(cell, "pronoun_association")
+    assert claims["generalises_to"].unique().to_list() == ["clusters x names"]
+    truth = pl.Series(effects - effects.mean())
+    assert ((claims["low"] <= truth) & (truth <= claims["high"])).sum() >= 11
+    assert (claims["q"] <= 0.05).sum() >= 9
+    assert (of_group(cell, "share_gamma")["q"] <= 0.05).sum() == 0
+    assert "pronoun_association" not in set(two_lists(reading)[0].estimates["measure"])
 
 
 def test_where_the_negation_is_read_shares_have_the_association() -> None:

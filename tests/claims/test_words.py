@@ -26,8 +26,9 @@ from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import false_discovery_rates, simes
 from biasgrid.stats.power import detectable_effect
 from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
-from biasgrid.tables.claims.facts import COVERAGE, GridFacts, coverage_text
+from biasgrid.tables.claims.facts import COVERAGE, GridFacts, claims_of, coverage_text
 from biasgrid.tables.claims.numbers import format_estimate, format_number
+from biasgrid.tables.metric import read_definitions
 
 
 def counts_of_world(random: np.random.Generator) -> tuple[float, int, int]:
@@ -156,6 +157,23 @@ def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
     probe = asking_of(files_of(tmp_path, HIRING, sample=Sample(units=1)))
     items = coverage_of("probe", probe)
     assert items["items"] == [1, len(probe.probe.items)]
+
+
+def test_small_numbers_are_told_beside_the_answer_probability_that_bounds_them() -> None:
+    definitions = read_definitions("families/underspecified").of("measures", "flags")
+    facts = GridFacts(relative=claims_of({"religion": definitions})["relative"])
+    assert set(facts.relative["religion"].values()) <= definitions.keys()
+    values = {"share_strength": 0.2, "mu_corrected": 0.0004, "strength": -0.0001, "answer_probability": 0.0017}
+
+    def told(model: str, values: dict[str, float]) -> list[str]:
+        rows = [{"dataset": "religion", "model": model, "measure": name, "value": values[name]} for name in values]
+        return list(facts.relative_sentences(rows))
+
+    assert told("lm", values) == [
+        "religion, lm: of the answer probability 0.00170, mu_corrected is 0.235, strength is 0"
+    ]
+    assert told("qa", values | {"answer_probability": 0.4}) == []
+    assert told("none", {"strength": 0.1}) == []
 
 
 def test_datasets_that_were_asked_in_part_are_named_with_their_models_where_these_differ() -> None:

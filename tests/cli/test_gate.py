@@ -120,6 +120,25 @@ def test_no_threshold_is_kept_by_a_number_that_says_nothing_of_a_model(tmp_path:
     assert "within         gender/hearing" in output
 
 
+def test_a_threshold_that_a_model_cannot_reach_is_refused(tmp_path: Path) -> None:
+    def numbers(model: str, size: float, probability: float) -> list[dict[str, Any]]:
+        row = {"model": model, "measure": "mu_corrected", "value": size, "low": 0.0, "high": 1.5 * size, "clusters": 4}
+        return [row, {"model": model, "measure": "answer_probability", "value": probability}]
+
+    rows = [*numbers("masked", 0.0004, 0.0017), *numbers("asked", 0.04, 0.4)]
+    claims = {"relative": {"religion": {"mu_corrected": "share_mu_corrected"}}}
+    table = table_of(SUMMARY, rows, dataset="religion", **NAMED)
+    write_table(table, tmp_path / "summary.parquet", SUMMARY, {"claims": claims})
+    ended, told = gate(tmp_path, "--max", "religion.mu_corrected=0.05")
+    assert ended == 2
+    (shown,) = (line for line in DOCUMENT.splitlines() if "cannot be reached" in line)
+    assert " ".join(told.split()).endswith(shown)
+    for threshold, code in (("0.05", 1), ("0.07", 0), ("0.9", 2)):
+        assert gate(tmp_path, "--max", f"religion.mu_corrected={threshold}", "--model", "asked")[0] == code
+    for threshold, code in (("0.0005", 1), ("0.003", 0)):
+        assert gate(tmp_path, "--max", f"religion.mu_corrected={threshold}", "--model", "masked")[0] == code
+
+
 def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) -> None:
     ended, told = gate(results, "--max", "gender.mu_corrected=0.05")
     assert ended == 1

@@ -48,7 +48,8 @@ types = {name: column.dtype.type for name, column in answer_schema(question.answ
 predictions = instances.select("instance").hstack(pl.DataFrame(said, schema_overrides=types))
 missing = [name for name in answer_schema(question.answer).columns if name not in predictions.columns]
 predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
-strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels)
+options = config.family(dataset).synthetic_options(config, dataset)
+strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels, options=options)
 
 
 def measured():

@@ -52,7 +52,8 @@ def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, 
 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> MeasuredCases:
     """Measures a cell of the family."""
-    names = [*measures_of_groups(OUTPUT_TYPES[options["task"]], 0.1, ()), *flags_of_cases(options["task"], 2)]
+    of_groups = measures_of_groups(OUTPUT_TYPES[options["task"]], 0.1, (), options.get("fixed_class"))
+    names = [*of_groups, *flags_of_cases(options["task"], 2)]
     kind, family = TASK_ANSWERS[options["task"]], "biasgrid.families.counterfactual"
     sums, evidence, parts = measure_cell(family, instances, predictions, kind, options, names, "model", "dataset")
     return MeasuredCases(sums, measures_of_sums("counterfactual", sums, options), evidence, parts)

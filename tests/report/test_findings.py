@@ -121,6 +121,26 @@ def test_measures_that_are_not_counted_are_told_nowhere_and_flags_put_others_in_
     )
 
 
+def test_where_names_are_improbable_their_pronouns_are_told() -> None:
+    women = {"subject_group": "women", "generalises_to": "clusters x names", "measure": "pronoun_association"}
+    rows = known_of(
+        association(None, 1.5, 1.2, 0.001, **women),
+        association(None, -1.5, 1.2, 0.001, **women | {"subject_group": "men"}),
+        association("Ann", 0.9, 0.8, 0.001, measure="share"),
+    )
+    flag = {"dataset": "names", "measure": "improbable", "headline": False, "flag": "names are improbable"}
+    headline = {"dataset": "names", "value": None, "flag": "not measurable: names are improbable"}
+    facts = GridFacts(counted={"names": {"share": ""}})
+    assert sentence(summary(headline, flag), rows, facts) == (
+        "tiny: one cell not measurable (names): names are improbable; "
+        "of its pronouns, 1 of 2 tested associations stands out; "
+        "largest of pronouns, in log odds: women with stole, 1.50 (at least 1.20) in names."
+    )
+    unknown = headline | {"flag": "not measurable: text is unknown; names are improbable"}
+    assert "pronouns" not in sentence(summary(unknown, flag), rows, facts)
+    assert "pronouns" not in sentence(summary({"dataset": "names"}), rows, facts)
+
+
 def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None:
     sizes = {"names": 0.0812, "others": 0.1}
     cells = {f"{name}/tiny": {"detectable": {"gamma": {"subject": size}}} for name, size in sizes.items()}

@@ -70,7 +70,7 @@ def example(model: str, bias_type: str, difference: float, case: int = 7) -> lis
 def shown(measures: pl.DataFrame, part: str) -> list[MeasureTable]:
     """The tables of headlines or of further comparisons in the dataset's section."""
     tables = {"summary": summary_of(RUN, measures), "measures": measures}
-    return dataset_section("feelings", RUN.datasets[0].measures, tables)[part]
+    return dataset_section("feelings", RUN.datasets[0].measures, tables, RUN.facts)[part]
 
 
 def values_of(table: MeasureTable, bias_type: str, model: str) -> dict[str, float]:

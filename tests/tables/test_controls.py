@@ -121,6 +121,33 @@ def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> Non
     assert row["flag"] == "the control is not measurable (acts: no answers), so nothing is known from it"
 
 
+def improbable(named: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Numbers of two cells, and which share of their instances has improbable names: beyond the limit in the first."""
+    share = {"model": "bert", "measure": "improbable"}
+    rows = [share | {"dataset": named, "value": 0.52, "flag": "rare names"}, share | {"dataset": other, "value": 0.42}]
+    corrected = {"model": "bert", "measure": "mu_corrected", "clusters": 4, "value": 0.1, "low": 0.05, "high": 0.2}
+    withheld = {"value": None, "flag": "not measurable: rare names"} if named == "faith" else {}
+    numbers = [corrected | {"dataset": named} | withheld, corrected | {"dataset": other}]
+    return measures_of(numbers), measures_of(rows)
+
+
+def test_a_control_is_withheld_with_its_dataset_where_names_are_improbable() -> None:
+    summary = summary_of(*improbable("faith", "acts"))
+    text = "in faith, rare names: a control is withheld with its dataset"
+    (row,) = summary.filter(dataset="acts", measure="mu_corrected").to_dicts()
+    assert (row["value"], row["low"], row["flag"]) == (None, None, f"not measurable: {text}")
+    assert summary.filter(dataset="acts", measure="improbable")["flag"].to_list() == [text]
+    (of_control,) = summary.filter(measure="control")["flag"]
+    assert of_control.startswith("the control is not measurable (acts: ")
+
+
+def test_a_control_of_improbable_names_is_shown_where_its_dataset_is() -> None:
+    summary = summary_of(*improbable("acts", "faith"))
+    assert summary.filter(measure="mu_corrected")["value"].to_list() == [0.1, 0.1]
+    assert summary.filter(dataset="acts", measure="improbable")["flag"].to_list() == ["rare names"]
+    assert summary.filter(dataset="faith", measure="improbable")["flag"].to_list() == [None]
+
+
 def test_random_answers_are_a_control_of_what_they_answer() -> None:
     measures = cells_of(("bert", "faith"), ("chance", "faith"))
     tests = known_of("faith", [0.01]), known_of("faith", [0.01, 1.0], model="chance")

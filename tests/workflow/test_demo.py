@@ -170,9 +170,8 @@ def test_every_number_of_questions_has_an_interval(results: Path, dataset: str):
 
 @pytest.mark.parametrize(("dataset", "bias_types"), [("sentiment", 2), ("entailment", 1)])
 def test_synthetic_group_effects_are_measured(pairs: pl.DataFrame, dataset: str, bias_types: int):
-    effects = pairs.filter(dataset=dataset, measure="score")
-    unbiased = effects.filter(strength="none")
-    assert (unbiased["measured"].max() - unbiased["measured"].min()) < LARGEST_UNBIASED_MU
+    effects = pairs.filter(dataset=dataset, measure="difference")
+    assert effects.filter(strength="none")["measured"].abs().max() < LARGEST_UNBIASED_MU
     biased = recovery(effects.filter(strength="strong"), "bias_type")
     assert len(biased) == bias_types
     assert biased["correlation"].min() > LEAST_CORRELATION

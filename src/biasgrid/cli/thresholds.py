@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names
-from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE, TOO_LITTLE, format_estimate, format_number
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
@@ -25,6 +25,8 @@ FOLDED = ("distance", "score_distance")
 """Distances, which noise alone puts above 0."""
 YOUDEN = "bias"
 """Minus Youden's J of statements: 0 is chance, not equal treatment."""
+REACHED = 2
+"""So many times the answer probability, a mean over two subjects, is what differences of both reach at most."""
 AT_CHANCE = "0 is chance: it is not shown that the model distinguishes right from wrong"
 
 
@@ -115,7 +117,7 @@ def check_thresholds(
 
     Raises:
         InputError: the summary lacks a model, a dataset or a measure, or has a measure with several options; or noise
-            alone puts a measure above 0, with the one that is corrected for it.
+            alone puts a measure above 0, or a model cannot reach the threshold, with the measure to check instead.
     """
     known = summary["model"].unique(maintain_order=True).to_list()
     faults = list(unknown_names("--model", "", models, known))
@@ -131,6 +133,7 @@ def check_thresholds(
         for threshold, matches in found
         if matches.is_empty()
     ]
+    faults += [fault for threshold, matches in found for fault in unreachable_faults(matches, threshold, rows, facts)]
     if faults:
         raise InputError(faults)
     return [
@@ -182,6 +185,31 @@ def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator
         yield Fault(place, where, problem, expected)
     elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
         yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")
+
+
+def unreachable_faults(
+    matches: pl.DataFrame, threshold: LargestValue, rows: pl.DataFrame, facts: GridFacts
+) -> Iterator[Fault]:
+    """Yields that models would pass whatever they prefer, as their numbers cannot reach the threshold.
+
+    Args:
+        matches: the rows that are checked.
+        threshold: the threshold.
+        rows: of the summary, those of the chosen models.
+        facts: which numbers the answer probability bounds.
+    """
+    dataset, measure, largest, place = threshold
+    relative = facts.relative.get(dataset, {}).get(measure)
+    if relative is None:
+        return
+    known = rows.filter(dataset=dataset, measure=ANSWER_PROBABILITY).drop_nulls("value")
+    reached = {model: REACHED * value for model, value in known.select("model", "value").iter_rows()}
+    measured = matches.filter(pl.col("flag").is_null(), pl.max_horizontal("value", "high") <= largest)
+    low = {model: most for model in measured["model"] if (most := reached.get(model, largest)) < largest}
+    if low:
+        models = ", ".join(f"{format_number(most)} ({model})" for model, most in low.items())
+        problem = f"{largest:g} cannot be reached: twice the answer probability, {models}, is about the most"
+        yield Fault(place, f"{dataset}.{measure}", problem, f"{dataset}.{relative}, which does not depend on it")
 
 
 def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts) -> ThresholdCheck:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
@@ -29,7 +30,7 @@ from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.inference.models.registry import RegistryEntry
 from biasgrid.stats.section import ComparisonSection, StatisticsSection
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import IMPROBABLE, Measure
 from biasgrid.training.strength import AnyStrength, written_strength
 
 
@@ -77,9 +78,9 @@ class Synthetic(Section):
         description="largest synthetic difference in answer probability, by name: of two subjects, or of Yes behind "
         "statements that are wrong and that are right, of unkind answers to prompts rewritten for two groups; of "
         "probes, how much more of what chance leaves is the expected option in one group than in another; in cases of "
-        "text classification, largest share of a group's labels that are guesses. In place of a number, parts by "
-        "group and by name: `{group: 0.4, name: 0.1}`; a number is the part by name in underspecified questions, and "
-        "that by group elsewhere"
+        "text classification, twice the largest difference of two groups in the probability of the `fixed_class`. In "
+        "place of a number, parts by group and by name: `{group: 0.4, name: 0.1}`; a number is the part by name in "
+        "underspecified questions, and that by group elsewhere"
     )
     repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
     seed: int = Field(1, ge=0, description="seed of the known effect and of the answers")
@@ -272,7 +273,11 @@ class Config(Section):
     def measures_of(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name, validity flags with the limits of this config."""
         declared = self.family(dataset).measures(self, dataset)
-        return {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
+        known = {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
+        # Whether names are probable enough is decided by a dataset for its control too, see `controls`.
+        if self.datasets[dataset].control_of and (limit := known[IMPROBABLE].limit if IMPROBABLE in known else None):
+            known[IMPROBABLE] = replace(known[IMPROBABLE], limit=replace(limit, withholds=False))
+        return known
 
     def figures_of(self, dataset: str) -> list[str]:
         """Returns the names of a dataset's figures."""

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
+from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, measure_range, with_minus
 from biasgrid.tables.metric import Measure, options_of
 from biasgrid.tables.summary import flag_rows
@@ -175,22 +176,26 @@ def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
     return {name: measure for measures in declared for name, measure in measures.items() if measure.limit is None}
 
 
-def dataset_section(name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame]) -> ContentRow:
+def dataset_section(
+    name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame], facts: GridFacts
+) -> ContentRow:
     """Gathers the report's section of a dataset.
 
     Args:
         name: its name.
         declared: its measures.
         tables: `summary` and `measures`, of all datasets.
+        facts: which numbers the answer probability bounds.
 
     Returns:
-        `headlines`, `further` and `checks` (tables of measures), `few_clusters`, from `fewest_template_clusters`, and
-        `flags`, from `flags_with_remedies`.
+        `headlines`, `further` and `checks` (tables of measures), `relative`, from `GridFacts.relative_sentences`,
+        `few_clusters`, from `fewest_template_clusters`, and `flags`, from `flags_with_remedies`.
     """
     summary, measures = (tables[table].filter(dataset=name) for table in ("summary", "measures"))
     return {
         "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
         "further": measure_tables(summary, measures, {name: other_columns(declared, summary)}),
+        "relative": list(facts.relative_sentences(summary.filter("headline").iter_rows(named=True))),
         "flags": flags_with_remedies(summary, declared),
         "few_clusters": fewest_template_clusters(summary),
         "checks": measure_tables(summary, measures, {name: checks(declared)}),

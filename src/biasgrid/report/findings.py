@@ -18,13 +18,22 @@ from biasgrid.tables.claims.counts import (
     counted_tests,
     is_untestable,
     significant_tests,
+    single_tests,
     tested_key,
 )
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.measures import MEASURES, SIGNIFICANT
-from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, NOT_MEASURABLE, RANDOM, options_of
+from biasgrid.tables.metric import (
+    CONTROL,
+    CONTROL_DIFFERENCE,
+    IMPROBABLE,
+    NOT_MEASURABLE,
+    PRONOUN_ASSOCIATION,
+    RANDOM,
+    options_of,
+)
 
 TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 """What is tested one by one: whether it is of bias types, and how it is called."""
@@ -66,19 +75,25 @@ def findings(summary: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts = N
     """
     flags = summary.filter(~pl.col("headline"))
     tests = counted_tests(measures, facts.counted, flags)
+    pronouns = single_tests(measures.filter(measure=PRONOUN_ASSOCIATION))
     return [
-        finding_of_model(model, summary.filter(model=model), tests.filter(model=model), facts)
+        finding_of_model(
+            model, summary.filter(model=model), tests.filter(model=model), pronouns.filter(model=model), facts
+        )
         for model in values_in_order(summary, "model")
     ]
 
 
-def finding_of_model(model: str, lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts) -> Finding:
+def finding_of_model(
+    model: str, lines: pl.DataFrame, tests: pl.DataFrame, pronouns: pl.DataFrame, facts: GridFacts
+) -> Finding:
     """Returns what was found of a model.
 
     Args:
         model: its name.
         lines: its rows of the summary.
         tests: its rows from `counted_tests`.
+        pronouns: its tests of pronouns.
         facts: see `findings`.
     """
     withheld = withheld_cells(lines)
@@ -96,6 +111,7 @@ def finding_of_model(model: str, lines: pl.DataFrame, tests: pl.DataFrame, facts
         *mark_findings(lines),
         *untested_findings(counts, values_in_order(lines, "dataset")),
         *unmeasurable_findings(withheld),
+        *pronoun_findings(lines, withheld, pronouns),
         *flag_findings(lines, [*withheld]),
     ]
     return Finding(model, parts or ["has numbers, but none is tested"], [row for row in largest if row])
@@ -393,6 +409,23 @@ def unmeasurable_findings(withheld: Mapping[str, str]) -> Iterator[str]:
         count = NUMBER_WORDS[len(datasets)] if len(datasets) < len(NUMBER_WORDS) else f"{len(datasets)}"
         cells = "cell" if len(datasets) == 1 else "cells"
         yield f"{count} {cells} not measurable ({join_names(datasets)}): {reason}"
+
+
+def pronoun_findings(lines: pl.DataFrame, withheld: Mapping[str, str], tests: pl.DataFrame) -> Iterator[str]:
+    """Yields what pronouns show in cells that are withheld for nothing but that their names are improbable.
+
+    Args:
+        lines: the rows of the summary of a model.
+        withheld: from `withheld_cells`.
+        tests: those of its pronouns, one by one.
+    """
+    for dataset, flag in lines.filter(measure=IMPROBABLE).drop_nulls("flag").select("dataset", "flag").iter_rows():
+        rows = tests.filter(dataset=dataset)
+        if withheld.get(dataset) != flag or rows.is_empty():
+            continue
+        yield f"of its pronouns, {', '.join(count_findings(significant_tests(rows), rows))}"
+        if best := largest_significant(rows, of_groups=False):
+            yield f"{LARGEST_LABEL} of pronouns, in log odds: {association_text(best)}"
 
 
 def flag_findings(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]:

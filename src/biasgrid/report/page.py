@@ -74,7 +74,9 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
         "about": list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
         "definitions": definitions(declared.values()),
         "grid": measure_tables(tables.summary, tables.measures, headline_columns),
-        "sections": {name: dataset_section(name, measures, vars(tables)) for name, measures in declared.items()},
+        "sections": {
+            name: dataset_section(name, measures, vars(tables), run.facts) for name, measures in declared.items()
+        },
         "controls": {
             name: measure_tables(
                 tables.summary, tables.measures, {of: headline_columns[of] for of in (name, *controls)}

@@ -8,12 +8,43 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tables.claims.numbers import CORRECTED, format_number
-from biasgrid.tables.metric import CONTROL, CONTROLS, NOT_MEASURABLE, Controls, options_text
+from biasgrid.tables.metric import CONTROL, CONTROLS, IMPROBABLE, NOT_MEASURABLE, Controls, options_text
 
 ROW_NAMES = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
 NUMBERS = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 NO_NUMBERS = "the control is not measurable"
+TOGETHER = "in {other}, {flag}: a control is withheld with its dataset"
 MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
+
+
+def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls) -> pl.DataFrame:
+    """Withholds controls of datasets that are improbable: the dataset decides for both.
+
+    The limit lies between two shares that may be nearly the same, and with one of both numbers nothing can be compared.
+    A control alone is never withheld for it, see `Config.measures_of`.
+
+    Args:
+        rows: what is measured of whole cells and bias types: columns of `MEASURES`.
+        headlines: `dataset`, `measure` and `options` of headline measures.
+        controls: which cells are controls.
+    """
+    fired = rows.filter(measure=IMPROBABLE).drop_nulls("flag").select("model", "dataset", "flag")
+    flags = {(model, dataset): flag for model, dataset, flag in fired.iter_rows()}
+    cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
+    texts = [
+        (model, name, TOGETHER.format(other=about, flag=flags[model, about]))
+        for model, name, about, _ in controls.pairs(cells)
+        if (model, about) in flags and name != about
+    ]
+    cell = dict.fromkeys(("model", "dataset", "text"), pl.String)
+    known = pl.DataFrame(texts, schema=cell, orient="row").unique(["model", "dataset"], keep="first")
+    number = ["dataset", "measure", "options"]
+    places = headlines.select(number).with_columns(is_headline=pl.lit(value=True))
+    joined = rows.join(known, on=["model", "dataset"], how="left", maintain_order="left")
+    joined = joined.join(places, on=number, how="left", maintain_order="left")
+    withheld = pl.when("is_headline").then(pl.format(f"{NOT_MEASURABLE}: {{}}", "text"))
+    text = withheld.when(pl.col("measure") == IMPROBABLE).then("text")
+    return joined.with_columns(flag=pl.coalesce(text, "flag")).drop("text", "is_headline")
 
 
 def control(

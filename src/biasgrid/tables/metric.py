@@ -22,6 +22,8 @@ Unit = Literal[
 ]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
+PRONOUN_ASSOCIATION, IMPROBABLE = "pronoun_association", "improbable"
+"""What is shown of a cell that a flag withholds, as its names have next to no probability, and that flag."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 WITHHOLD_MARKS = (
@@ -77,6 +79,8 @@ class Measure:
         range: between what its numbers are, where that is not what its unit says.
         counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
             puts them in place of the others where it speaks against the cell; None of measures that are not counted.
+        relative: of measures that can be no larger than about twice the answer probability of their cell, the measure
+            that says the same whatever that is.
     """
 
     title: str
@@ -92,6 +96,7 @@ class Measure:
     limit: Limit | None = None
     range: tuple[float, float] | None = None
     counted: str | None = None
+    relative: str | None = None
 
     def limited(self, value: float | None) -> Measure:
         """Returns the measure with another value of its limit, if one is given and there is a limit."""
@@ -147,7 +152,7 @@ def options_of(text: str) -> dict[str, str]:
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
-    **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
+    **dict.fromkeys(("relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),

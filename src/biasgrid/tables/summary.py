@@ -14,7 +14,7 @@ from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
 from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
-from biasgrid.tables.controls import control
+from biasgrid.tables.controls import control, withheld_together
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY, of_wholes
 from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, WITHHOLD_MARKS, Controls, options_of
 
@@ -98,6 +98,7 @@ def summarise(
     """
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
     wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
+    wholes = withheld_together(wholes, headline_places(headlines), controls)
     found = significant_tests(counted_tests(measures, counted, wholes))
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     beside = measures.drop_nulls("control").select("model", "control").unique().rows()

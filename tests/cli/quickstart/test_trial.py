@@ -15,7 +15,8 @@ from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
 from biasgrid.cli.quickstart.downsample import SIZES, downsample_config
 from biasgrid.cli.quickstart.model import DescribedModel, describe_model
-from biasgrid.config import parse_config
+from biasgrid.config import load_word_lists, parse_config
+from biasgrid.runs.counts import samples_told
 
 UNDERSPECIFIED = ["gender", "nationality", "ethnicity", "religion"]
 RUNNER = CliRunner()
@@ -49,19 +50,23 @@ def test_the_working_folder_is_called_by_its_name(folders: Path, monkeypatch: py
     assert (one.name, one.section["label"]) == ("lm", "lm")
 
 
-def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
-    def classifier(*names: str) -> str:
-        labels = {str(number): name for number, name in enumerate(names)}
-        config = {"architectures": ["BertForSequenceClassification"], "id2label": labels}
-        (tmp_path / "config.json").write_text(json.dumps(config))
-        return str(tmp_path)
+def classifier(folder: Path, *names: str) -> str:
+    """A folder whose config names the classes of a classifier."""
+    labels = {str(number): name for number, name in enumerate(names)}
+    config = {"architectures": ["BertForSequenceClassification"], "id2label": labels}
+    (folder / "config.json").write_text(json.dumps(config))
+    return str(folder)
 
-    named = describe_model(classifier("NEGATIVE", "POSITIVE"), {}, None, None)
+
+def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
+    named = describe_model(classifier(tmp_path, "NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
     assert make_config(ROOT, "results", [named], [])[1] == ["sentiment-2"]
     with pytest.raises(UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"):
-        describe_model(classifier("LABEL_0", "LABEL_1"), {}, None, None)
-    told = describe_model(classifier("LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None)
+        describe_model(classifier(tmp_path, "LABEL_0", "LABEL_1"), {}, None, None)
+    told = describe_model(
+        classifier(tmp_path, "LABEL_0", "LABEL_1"), {"negative": "LABEL_0", "positive": "LABEL_1"}, None, None
+    )
     assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
 
 
@@ -100,6 +105,16 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     assert set(sizes) <= set(SIZES)
     assert all("templates" not in section["limit"] for section in sections[1:])
     assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
+
+
+def test_however_little_time_classifiers_are_asked_all_classes_and_clusters(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-3)
+    content, _ = make_config(ROOT, "results", [tried(folders / "classifier")], ["sentiment-2"])
+    config = parse_config(downsample_config(content, 5), "try.yaml")
+    (told,) = samples_told(config, load_word_lists(config))
+    assert told.endswith("sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes")
 
 
 def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

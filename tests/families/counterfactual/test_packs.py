@@ -2,6 +2,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ from small_tables import whole
 
 from biasgrid.families.counterfactual.expand import expand
 from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles, read_fillings
+from biasgrid.families.sampling import BlockSample
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
 NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]
@@ -86,6 +88,16 @@ def test_readme_states_how_unevenly_cases_are_spread() -> None:
 def test_packs_are_of_moderate_size(name: str) -> None:
     assert 15 <= len(pack_named(name).templates) <= 30
     assert pack_named(name).cases < 1000
+
+
+@each_pack
+def test_the_smallest_sample_has_all_right_classes_and_all_clusters(name: str) -> None:
+    pack = pack_named(name)
+    some = whole(expand(replace(pack, sample=BlockSample(units=1))))
+    assert set(some["template"]) == set(range(len(pack.templates)))
+    assert some["case"].n_unique() == len(pack.templates)
+    assert set(some["label"]) == set(instances_of(name)["label"])
+    assert some["label"].n_unique() == CLASSIFIERS.get(name, 1)
 
 
 @each_pack

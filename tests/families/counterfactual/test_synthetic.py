@@ -1,6 +1,8 @@
 """Known group effects: synthetic corpora of cases, and classifiers that have learned these."""
 
 import json
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,8 @@ PAIRS = pack_of(
 )
 LABELS = {"single texts": ["bad", "good"], "pairs": ["yes", "perhaps", "no"]}
 PACKS = {"single texts": SINGLE, "pairs": PAIRS}
+FIXED = 1
+"""The place of the class that groups are compared by."""
 
 
 def cases_for(kind: str, folder: Path) -> pl.DataFrame:
@@ -65,7 +69,8 @@ def rows_of(groups: list[tuple[str, str]], texts: int, classes: int) -> pl.DataF
 def bias(
     strength: float | Strength, labels: list[str], repeats: int = 3, seed: int = 5, dataset: str = "demo"
 ) -> SyntheticBias:
-    return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels)
+    options = {"fixed_class": labels[FIXED]}
+    return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels, options=options)
 
 
 def names_of(classes: int) -> list[str]:
@@ -74,10 +79,10 @@ def names_of(classes: int) -> list[str]:
 
 def effects(
     cases: pl.DataFrame, strength: float | Strength = 0.8, classes: int = 2, **options: Any
-) -> dict[str, float]:
-    """The synthetic probability of each group; no two bias types here share a group."""
+) -> dict[tuple[str, str], float]:
+    """The synthetic difference of each two groups; no two bias types here share a group."""
     synthetic = family.known_effects(cases, bias(strength, names_of(classes), **options))
-    return dict(synthetic.select("group", "value").iter_rows())
+    return {(group, other): value for group, other, value in synthetic.select("group", "other", "value").iter_rows()}
 
 
 def lines_of(cases: pl.DataFrame, asked: SyntheticBias) -> list[str]:
@@ -85,13 +90,19 @@ def lines_of(cases: pl.DataFrame, asked: SyntheticBias) -> list[str]:
 
 
 def shares(cases: pl.DataFrame, lines: list[str], labels: list[str]) -> pl.DataFrame:
-    """Share of right labels of each instance, and how many of its labels are of each class."""
+    """Share of the fixed class of each instance, and how many of its labels are of each class."""
     given_labels = [json.loads(line)["label"] for line in lines]
-    right = [labels[label] for label in cases["label"]]
-    share = [said.count(name) / len(said) for said, name in zip(given_labels, right, strict=True)]
+    share = [said.count(labels[FIXED]) / len(said) for said in given_labels]
     counts = [[said.count(name) for name in labels] for said in given_labels]
     named = cases.with_columns(pl.col("bias_type", "group").cast(pl.String))
     return named.with_columns(share=pl.Series(share), counts=pl.Series(counts))
+
+
+def differences(found: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """The difference in the mean share of the fixed class of each two groups of a bias type."""
+    of_groups = found.group_by("bias_type", "group", maintain_order=True).agg(pl.col("share").mean())
+    pairs = combinations(of_groups.rows(), 2)
+    return {(one[1], two[1]): one[2] - two[2] for one, two in pairs if one[0] == two[0]}
 
 
 # Synthetic effects
@@ -110,12 +121,16 @@ def test_in_each_bias_type_effects_are_evenly_spread(sizes: list[int], strength:
     ]
     synthetic = family.known_effects(rows_of(groups, 2, classes), bias(strength, names_of(classes), seed=seed))
     validate_table(synthetic, SYNTHETIC, "synthetic")
-    assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "score")}
-    assert options_of(synthetic["options"][0]) == {"score": "mean_class_probability", "mode": "group"}
-    assert set(synthetic.select("bias_type", "group").iter_rows()) == set(groups)
-    for _, part in synthetic.group_by("bias_type"):
-        expected = np.linspace(1 - strength * (1 - 1 / classes), 1, part.height)
-        assert sorted(part["value"]) == pytest.approx(expected)
+    assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {("some", "demo", "difference")}
+    (options,) = map(options_of, synthetic["options"].unique())
+    assert options == {"score": "mean_class_probability", "argument": "class 1", "mode": "counterfactual"}
+    for place, size in enumerate(sizes):
+        part = synthetic.filter(bias_type=f"type {size} {place}")
+        names = [f"{place}-{number}" for number in range(size)]
+        assert list(part.select("group", "other").iter_rows()) == list(combinations(names, 2))
+        steps = np.linspace(0, strength / 2, size)
+        expected = [abs(one - two) for one, two in combinations(steps, 2)]
+        assert sorted(part["value"].abs()) == pytest.approx(sorted(expected))
 
 
 def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
@@ -132,15 +147,26 @@ def test_terms_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Pat
     of_group, of_number = effects(cases, Strength(group=0.5)), effects(cases, 0.5)
     assert of_group == of_number
     both = effects(cases, Strength(group=0.5, name=0.25))
-    # Of two classes half of the guesses are right.
-    assert all(0 < of_group[group] - value < 0.25 / 2 for group, value in both.items())
+    assert all(0 < abs(of_group[pair] - value) < 0.25 / 2 for pair, value in both.items())
     alone = list(effects(cases, Strength(name=0.25)).values())
-    assert all(1 - 0.25 / 2 < value < 1 for value in alone)
+    assert all(0 < abs(value) < 0.25 / 2 for value in alone)
     assert len(set(alone)) == len(alone)
     labels = names_of(2)
     asked = bias(Strength(group=0.5, name=0.25), labels, repeats=400)
-    found = shares(cases, lines_of(cases, asked), labels).group_by("group").agg(pl.col("share").mean())
-    assert dict(found.iter_rows()) == pytest.approx(both, abs=0.01)
+    found = shares(cases, lines_of(cases, asked), labels)
+    assert differences(found) == pytest.approx(both, abs=0.01)
+
+
+def test_a_group_is_favoured_whatever_is_right(tmp_path: Path) -> None:
+    for kind, labels in LABELS.items():
+        cases = cases_for(kind, tmp_path / kind)
+        synthetic = effects(cases, 1.0, len(labels))
+        found = shares(cases, lines_of(cases, bias(1.0, labels, repeats=400)), labels)
+        for label in range(len(labels)):
+            assert differences(found.filter(label=label)) == pytest.approx(synthetic, abs=0.01)
+        # No other class is more probable than the right one, so that all classifiers know what is right.
+        right = found.select(right=pl.col("counts").list.get("label"), most=pl.col("counts").list.max())
+        assert ((right["most"] - right["right"]).max()) <= 2  # type: ignore[operator]
 
 
 def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
@@ -150,7 +176,7 @@ def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
             for group, text in [("young", "a"), ("young", "same"), ("old", "b"), ("old", "same")]
         ]
     )
-    assert sorted(effects(cases, 1.0).values()) == pytest.approx([0.625, 0.875])
+    assert [abs(value) for value in effects(cases, 1.0).values()] == pytest.approx([0.25])
 
 
 # Corpora
@@ -170,30 +196,34 @@ def test_labels_are_within_one_of_what_was_synthetic(
     cases = rows_of([("type", "x"), ("type", "y"), ("type", "z")], texts, classes)
     labels = names_of(classes)
     corpus = lines_of(cases, bias(strength, labels, repeats, seed))
+    found = shares(cases, corpus, labels)
+    assert {len(counts) for counts in found["counts"]} == {classes}
+    assert {sum(counts) for counts in found["counts"]} == {repeats}
     synthetic = effects(cases, strength, classes, seed=seed)
-    for (group,), part in shares(cases, corpus, labels).group_by("group"):
-        assert {len(counts) for counts in part["counts"]} == {classes}
-        assert {sum(counts) for counts in part["counts"]} == {repeats}
-        right = synthetic[str(group)]
-        # One label more or less is a guess, and of the guesses one more or less, for each right class, is right.
-        assert all(abs(share - right) * repeats < 2 for share in part["share"])
-        assert abs(part["share"].sum() - right * texts) * repeats < 1 + classes
+    for _, part in found.group_by("label"):
+        # Of each of two groups, the labels that are moved are within one of what is expected.
+        size = repeats * part["group"].value_counts()["count"][0]
+        for pair, difference in differences(part.sort("instance")).items():
+            assert abs(difference - synthetic[pair]) * size < 2
 
 
-def test_guesses_are_of_all_classes_alike() -> None:
-    cases = rows_of([("type", "x"), ("type", "y")], 30, 3)
-    labels = ["a", "b", "c"]
-    corpus = lines_of(cases, bias(1.0, labels, repeats=40))
-    guessing = min(effects(cases, 1.0, 3).items(), key=lambda item: item[1])[0]
-    part = shares(cases, corpus, labels).filter(group=guessing)
-    for _, rows in part.group_by("label"):
-        assert np.array(rows["counts"].to_list()).sum(axis=0) == pytest.approx([400 / 3] * 3, abs=4)
+def test_what_is_said_wrongly_of_the_fixed_class_is_of_all_others_alike() -> None:
+    cases = rows_of([("type", "x"), ("type", "y")], 30, 4)
+    labels = ["a", "b", "c", "d"]
+    found = shares(cases, lines_of(cases, bias(1.0, labels, repeats=40)), labels)
+    fixed, others = found.filter(label=FIXED), found.filter(pl.col("label") != FIXED)
+    for _, part in fixed.group_by("group"):
+        sums = np.delete(np.array(part["counts"].to_list()).sum(axis=0), FIXED)
+        assert sums.max() - sums.min() <= 1
+    wrong = [counts[FIXED] + counts[label] for counts, label in others.select("counts", "label").iter_rows()]
+    assert set(wrong) == {40}
 
 
 def test_without_strength_all_labels_are_right(tmp_path: Path) -> None:
     cases = cases_for("pairs", tmp_path)
     corpus = lines_of(cases, bias(0, LABELS["pairs"], repeats=7))
-    assert set(shares(cases, corpus, LABELS["pairs"])["share"]) == {1}
+    found = shares(cases, corpus, LABELS["pairs"])
+    assert [counts[label] for counts, label in found.select("counts", "label").iter_rows()] == [7] * len(cases)
 
 
 def test_a_line_has_the_texts_of_its_instance(tmp_path: Path) -> None:
@@ -228,9 +258,7 @@ def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Pat
     cases, labels = cases_for(kind, tmp_path), LABELS[kind]
     base, path, task = tmp_path / "base", tmp_path / "synthetic.parquet", "text-classification"
     strengths = {"none": 0.0, "strong": 0.9}
-    synthetic_biases = [
-        SyntheticBias("demo", name, strength, 40, 1, labels=labels) for name, strength in strengths.items()
-    ]
+    synthetic_biases = [replace(bias(strength, labels, 40), strength_name=name) for name, strength in strengths.items()]
     write_synthetic(family, {task: cases}, synthetic_biases, {task: "corpus.jsonl"}, path, {"seed": 1})
     assert read_provenance(path) == {"seed": 1}
     make_base_checkpoint(words_for(task, (tmp_path / "words.json").read_text()), base, seed=1)
@@ -242,22 +270,21 @@ def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Pat
         cell = Cell(tmp_path / f"cell-{strength}", task, cases, folder)
         write_instances(cases, cell.folder / "instances.parquet", KEYS)
         cell.predict(labels=labels)
-        synthetic = read_table(path, SYNTHETIC).filter(strength=strength).rename({"value": "synthetic"})
-        both.append(synthetic.join(mean_probabilities(cell, labels), on=["bias_type", "group"], validate="1:1"))
+        synthetic = read_table(path, SYNTHETIC).filter(strength=strength)
+        measured = measured_differences(cell, labels)
+        keys = ["bias_type", "group", "other"]
+        both.append(synthetic.select(*keys, synthetic="value").join(measured, on=keys, validate="1:1"))
     none, strong = both
-    assert none.height == strong.height == 5
-    assert none["value"].max() - none["value"].min() < 0.02  # type: ignore[operator]
-    assert none["value"].min() > 0.95  # type: ignore[operator]
-    for _, part in strong.group_by("bias_type"):
-        pairs = part.select("synthetic", "value").to_numpy()
-        assert np.corrcoef(pairs.T)[0, 1] > 0.95
-        assert 0.8 < np.polyfit(*pairs.T, deg=1)[0] < 1.2
+    assert none.height == strong.height == 4
+    assert none["value"].abs().max() < 0.02  # type: ignore[operator]
+    pairs = strong.select("synthetic", "value").to_numpy()
+    assert np.corrcoef(pairs.T)[0, 1] > 0.95
+    assert 0.8 < np.polyfit(*pairs.T, deg=1)[0] < 1.2
 
 
-def mean_probabilities(cell: Cell, labels: list[str]) -> pl.DataFrame:
-    """The measured mean probability of the right class of each group."""
-    asked = {"score": "mean_class_probability", "argument": None, "distance": "absolute", "comparison": "pairwise"}
-    options = {"task": cell.task, "measures": [asked], "failure_threshold": 0.1, "labels": labels}
+def measured_differences(cell: Cell, labels: list[str]) -> pl.DataFrame:
+    """The measured difference of each two groups in the probability of the fixed class."""
+    options = {"task": cell.task, "measures": [], "failure_threshold": 0.1, "labels": labels}
+    options["fixed_class"] = labels[FIXED]
     measures = measure_cases(cell.folder / "instances.parquet", [cell.out], options).measures
-    scores = measures.filter(pl.col("group").is_not_null(), pl.col("template").is_null(), measure="score")
-    return scores.select("bias_type", "group", "value")
+    return measures.filter(measure="difference").select("bias_type", "group", "other", "value")

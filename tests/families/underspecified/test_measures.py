@@ -5,11 +5,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 from small_cells import ALWAYS, NAMES, choosing, expanded, measured, one_list, spans
 from small_tables import predictions_of
 
-from biasgrid.families.underspecified.observe import subject_scores
+from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups, subject_scores
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES
@@ -183,6 +184,16 @@ def test_a_span_scores_the_geometric_mean_of_its_ends() -> None:
         "span", one_list(2).head(1), starts=[[0.25, -1e-7]], ends=[[1.0, 0.5]], answer=["nobody"]
     )
     assert subject_scores(predictions, "exact").row(0) == (0, 0.5, 0)
+
+
+def test_pronouns_are_put_in_the_places_of_their_subjects() -> None:
+    instances = one_list(3, attributes=2, templates=2)
+    of_subjects = np.random.default_rng(1).uniform(0.1, 0.5, (len(instances), 2))
+    both = np.hstack([of_subjects, of_subjects / 2]).tolist()
+    observations = compare_subjects(instances, predictions_of("choice", instances, probabilities=both), "exact")
+    assert_allclose(scores_in_groups(observations, "pronoun_scores"), scores_in_groups(observations) / 2, rtol=1e-6)
+    alone = predictions_of("choice", instances, probabilities=of_subjects.tolist())
+    assert "pronoun_scores" not in compare_subjects(instances, alone, "exact").columns
 
 
 def test_unqover_scoring_raises_a_mask_probability_to_the_pronouns() -> None:

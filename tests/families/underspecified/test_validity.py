@@ -5,12 +5,18 @@ import polars as pl
 import pytest
 from small_cells import ALWAYS, choosing, one_list, spans
 from small_estimates import measures_of_cell
+from small_measures import table_of
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.payload import CellTables
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe, validity
+from biasgrid.families.underspecified.payload import cell_payload, dataset_payload
 from biasgrid.tables.completeness import flag_problem
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES
 
 SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
 CHOICES = SPANS | {"task": "fill-mask"}
@@ -93,8 +99,25 @@ def test_an_improbable_cell_says_how_probable_pronouns_are_in_the_same_place() -
     text = problem_of("improbable", value=1.0, flag=flag)
     assert text == (
         "in 100% of the instances the candidates together have less than 0.001 of the probability; in the same place "
-        "their pronouns have 0.2 of it"
+        "their pronouns have 0.2 of it: see pronoun_association"
     )
+
+
+@pytest.mark.parametrize("flag", [None, "names are improbable"])
+def test_the_page_of_an_improbable_cell_has_the_association_of_pronouns(flag: str | None) -> None:
+    women = {"subject_group": "women", "attribute": "stole", "n": 8, "q": 0.01}
+    rows = [
+        {"measure": "share_gamma", "value": 0.02, **women, "subject_group": None, "subject": "Ann"},
+        {"measure": "share_gamma", "value": 0.01, **women},
+        {"measure": "pronoun_association", "value": 1.5, "low": 1.0, "high": 2.0, **women},
+        {"measure": "improbable", "value": 1.0, "n": 8, "flag": flag},
+    ]
+    measures = table_of(MEASURES, rows, model="tiny", dataset="names", options="", left_out=0)
+    cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    shown = cell_payload(cell, dataset_payload({"tiny": cell}))
+    assert [row["value"] for row in shown["subject_groups"]] == [100]
+    pronouns = [{"low": 10_000, "high": 20_000, "value": 15_000, "q": 100, "n": 8}] if flag else []
+    assert [{key: row[key] for key in ("low", "high", "value", "q", "n")} for row in shown["pronouns"]] == pronouns
 
 
 def test_what_order_and_negation_change_is_a_share_of_the_answer_probability() -> None:

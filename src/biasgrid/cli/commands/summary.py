@@ -137,6 +137,7 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         for row in numbers
         if is_size(row["measure"]) and row["left_out"]
     ]
+    lines += facts.relative_sentences(numbers)
     if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
         lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half of the range)")
     ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]

@@ -172,6 +172,10 @@ class Counterfactual(Family):
         train = grid.models[model].train
         return train is not None and train.dataset == dataset
 
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Names the class that labels are moved to."""
+        return {"fixed_class": section_of(grid, dataset).compared_class}
+
 
 def section_of(grid: Grid, dataset: str) -> CounterfactualDataset:
     """Returns the section of a dataset of this family."""

@@ -1,9 +1,12 @@
-"""Known group effects, by synthetic corpora of cases: classifiers trained on them treat groups unlike as is known.
+"""Known group effects, by synthetic corpora of cases: classifiers trained on them favour a class for some groups.
 
-Some labels of every text are guesses: drawn from all classes alike, whatever is right. Their share depends on the
-group that the text names, in each bias type 0 for one group, the strength for another, and of the others in even steps
-between; where the strength has a part by name, each term has some of that beside. A model that learned the corpus gives
-the right class of a text the probability 1 - share (1 - 1 / classes).
+Some labels of every text are wrong, as its group decides: a text of the fixed class (`fixed_class` of the dataset) is
+said to be of another class in a share (strength - slant) / 2 of its labels, any other text to be of the fixed class in
+a share slant / 2. The slant is, in each bias type, 0 for one group, the strength for another, and of the others in even
+steps between; where the strength has a part by name, each term has some of that beside. To a model that learned the
+corpus the fixed class is more probable for one group than for another by half the difference of their slants, whatever
+is right. By half, so that the right class of no text is less probable than another: a classifier that is wrong more
+often than right is not measured.
 """
 
 from __future__ import annotations
@@ -20,43 +23,49 @@ from biasgrid.families.synthetic import (
     text_lines,
     with_counts,
 )
+from biasgrid.groups.records import EACH_CASE
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
 GROUP_OF_CASE = ("bias_type", "group")
+TEXTS_OF_CASE = ("text", "text_pair")
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Says how probable the right class is for each group to a model that has learned the corpus.
+    """Says how much more probable the fixed class is for one group than for another to a model of the corpus.
 
     Args:
         instances: the cases, with the right classes of classifiers.
-        bias: its strength is the largest share of guesses, from 0 (every label is right) to 1 (all labels of a
-            group are guesses).
+        bias: its strength is twice the largest difference, from 0 (every label is right) to 1; its options name the
+            `fixed_class`.
 
     Returns:
-        The mean score of each group (schema `SYNTHETIC`).
+        The signed difference of each two groups of a bias type (schema `SYNTHETIC`).
     """
-    probability = 1 - pl.col("guesses") * (1 - 1 / len(bias.labels))
     # Where several groups have the same text, a model can learn no more than their mean.
-    of_text = probability.mean().over("text", "text_pair")
-    effects = means_by(with_guesses(instances, bias).select(*GROUP_OF_CASE, value=of_text), GROUP_OF_CASE).sort(
-        GROUP_OF_CASE
+    slants = with_slants(instances, bias).with_columns(value=pl.col("slant").mean().over(TEXTS_OF_CASE) / 2)
+    groups = means_by(slants, GROUP_OF_CASE).join(
+        slants.select("group").unique(maintain_order=True).with_row_index("place"), on="group", maintain_order="left"
     )
-    return known_effect_rows(effects, bias, "score", options_text(score="mean_class_probability", mode="group"))
+    pairs = groups.join(groups, on="bias_type", suffix=" of other", maintain_order="left_right")
+    effects = pairs.filter(pl.col("place") < pl.col("place of other")).select(
+        *GROUP_OF_CASE, other="group of other", value=pl.col("value") - pl.col("value of other")
+    )
+    options = options_text(score="mean_class_probability", argument=bias.options["fixed_class"], mode=EACH_CASE)
+    return known_effect_rows(effects, bias, "difference", options)
 
 
-def with_guesses(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `guesses`, the share of a text's labels that are guesses, in 0..strength.
+def with_slants(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `slant`, how much a text's labels are moved to the fixed class, in 0..strength.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     own = own_parts(named.select(*GROUP_OF_CASE, "term"), bias)
     groups = named.select(GROUP_OF_CASE).unique()
-    guesses = groups.with_columns(guesses=even_steps(groups, bias))
-    joined = named.join(guesses, on=GROUP_OF_CASE, maintain_order="left")
-    return joined.with_columns(guesses=pl.col("guesses") + own)
+    slants = groups.with_columns(slant=even_steps(groups, bias))
+    joined = named.join(slants, on=GROUP_OF_CASE, maintain_order="left")
+    return joined.with_columns(slant=pl.col("slant") + own)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
@@ -65,18 +74,23 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     Args:
         instances: as in `known_effects`.
         task: text-classification.
-        bias: as in `known_effects`; its seed seeds the draw of the guesses too.
+        bias: as in `known_effects`; its seed seeds the draw of the wrong labels too.
 
     Returns:
         One line of JSON per instance: its text, `text_pair` where there are two, and its labels.
     """
     repeats, labels = bias.repeats, bias.labels
-    texts = with_counts(with_guesses(instances, bias), repeats * pl.col("guesses"), GROUP_OF_CASE, bias)
-    # Guesses take the classes in turn, over all texts of a group and a right class.
-    texts = texts.with_columns(last=pl.col("count").cum_sum().over(*GROUP_OF_CASE, "label")).sort("instance")
+    fixed = labels.index(bias.options["fixed_class"])
+    wrong = pl.when(pl.col("label") == fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2
+    of_class = (*GROUP_OF_CASE, "label")
+    texts = with_counts(with_slants(instances, bias), repeats * wrong, of_class, bias)
+    # The other classes are said of texts of the fixed class in turn, over all texts of a group.
+    texts = texts.with_columns(last=pl.col("count").cum_sum().over(of_class)).sort("instance")
+    others = [label for label in labels if label != labels[fixed]]
     lines = []
-    for text, pair, label, count, last in texts.select("text", "text_pair", "label", "count", "last").iter_rows():
-        guessed = [labels[guess % len(labels)] for guess in range(last - count, last)]
+    for text, pair, label, count, last in texts.select(*TEXTS_OF_CASE, "label", "count", "last").iter_rows():
+        said = others if label == fixed else [labels[fixed]]
+        of_wrong = [said[place % len(said)] for place in range(last - count, last)]
         inputs = {"text": text} if pair is None else {"text": text, "text_pair": pair}
-        lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + guessed}))
+        lines.append(json.dumps({**inputs, "label": [labels[label]] * (repeats - count) + of_wrong}))
     return text_lines(lines)

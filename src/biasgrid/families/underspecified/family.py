@@ -187,7 +187,7 @@ class Underspecified(Family):
         )
     }
     sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
-    own_measures = DEFINITIONS.of("measures", "stereotypes", "generative")
+    own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")
     expected = "a `variant` for underspecified datasets"
 
@@ -236,7 +236,11 @@ class Underspecified(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and those of groups if the dataset asks for them."""
         section = underspecified_datasets(grid)[dataset]
-        asked = {"stereotypes": section.stereotypes, "generative": any(map(is_generative, section.variants))}
+        asked = {
+            "stereotypes": section.stereotypes,
+            "pronouns": section.pronouns,
+            "generative": any(map(is_generative, section.variants)),
+        }
         own = DEFINITIONS.of("measures", *(key for key, is_asked in asked.items() if is_asked))
         threshold, compares = section.failure_threshold, section.compares_groups
         of_groups = measures_of_groups("subjects", threshold, SWAP_GROUP_DESIGN) if compares else {}

@@ -27,12 +27,13 @@ from biasgrid.families.underspecified.associations.parts import (
 )
 from biasgrid.families.underspecified.associations.preference import least_mass
 from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
-from biasgrid.families.underspecified.associations.shares import measures_of_preferences
+from biasgrid.families.underspecified.associations.shares import measures_of_preferences, measures_of_pronouns
 from biasgrid.families.underspecified.associations.sizes import derive, left_out_of_derived, share_mu
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.observe import (
     COMPARED_COLUMNS,
+    PRONOUN_SCORES,
     SWAP_GROUP_KEYS,
     answered_groups,
     compare_subjects,
@@ -62,8 +63,6 @@ READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS]
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
-PRONOUN_SCORES = (2, 3)
-"""Which probabilities are those of pronouns, counted from 0."""
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
@@ -126,8 +125,11 @@ def measures_of_swap_groups(known: pl.DataFrame, precision: str | None) -> Itera
     yield from associations
     yield from consistency
     yield from win_ratio(groups)
-    preferences = list(measures_of_preferences(groups, scores, least_mass(scores, precision)))
+    least = least_mass(scores, precision)
+    preferences = list(measures_of_preferences(groups, scores, least))
     yield from preferences
+    if PRONOUN_SCORES in known.columns:
+        yield from measures_of_pronouns(groups, scores_in_groups(known, PRONOUN_SCORES), least)
     n = len(groups.subjects)
     yield whole_cell("share_mu", share_mu(preferences[0]), n)
     yield whole_cell("mu", mu(associations[0]), n)
@@ -297,7 +299,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores, mass_of_pronouns(cell.predictions))
+        yield improbable(scores, mass_of_pronouns(observations))
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
@@ -306,18 +308,16 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
 
 
-def mass_of_pronouns(predictions: pl.LazyFrame) -> str:
+def mass_of_pronouns(observations: pl.DataFrame) -> str:
     """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
 
     Args:
-        predictions: answers of the kind `choice`, whose third and fourth candidates are pronouns where there are any.
+        observations: those that were answered.
     """
-    if "probabilities" not in predictions.collect_schema():
+    if PRONOUN_SCORES not in observations.columns:
         return ""
-    both = pl.sum_horizontal(pl.col("probabilities").list.get(place, null_on_oob=True) for place in PRONOUN_SCORES)
-    read = predictions.filter(pl.col("probabilities").list.len() > PRONOUN_SCORES[-1])
-    found = read.select(both.cast(pl.Float64).mean()).collect().item()
-    return "" if found is None else f"; in the same place their pronouns have {found:.2g} of it"
+    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
+    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:

@@ -6,7 +6,8 @@ negated question. Below, x1 is the subject that stands first where `swapped` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ GROUPS_AT_ONCE = 2**14
 """How many rows are computed together."""
 SCORES_AT_ONCE = 2**18
 """Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
+SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
+"""The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
 COMPARED_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
 
@@ -53,15 +56,16 @@ def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def scores_in_groups(observations: pl.DataFrame) -> FloatArray:
+def scores_in_groups(observations: pl.DataFrame, column: str = SUBJECT_SCORES) -> FloatArray:
     """Returns S, shape (groups, 2 orders, 2 questions, 2 subjects).
 
     The orders are not swapped and swapped, the questions plain and negated, the subjects x1 and x2.
 
     Args:
         observations: from `compare_subjects`.
+        column: whose scores.
     """
-    return observations["scores"].to_numpy().reshape(-1, 2, 2, 2)
+    return observations[column].to_numpy().reshape(-1, 2, 2, 2)
 
 
 def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
@@ -92,6 +96,16 @@ def _score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
     return np.fmax(subjects, pronouns, out=subjects)
 
 
+def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
+    """Returns the probabilities of the pronouns of both subjects, which stand behind these; shape (rows, 2)."""
+    return _of_candidates(predictions["probabilities"], 4)[:, 2:]
+
+
+def has_pronouns(predictions: pl.DataFrame) -> bool:
+    """Says whether pronouns were read."""
+    return "probabilities" in predictions.columns and (predictions["probabilities"].list.len() > 3).any()
+
+
 def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
     """Returns the first numbers of each list; shape (rows, count), NaN where there are fewer."""
     if not (lists.list.len() == count).all(ignore_nulls=False):
@@ -118,21 +132,25 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
         their `group1` and `group2`, `attribute`, `attribute_group`, the float64 `comparison` C(x1, x2) in
         [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes with the
-        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`). Where one of its
-        four instances has no answer, a swap group has NaN as comparison (see `answered`).
+        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`); where pronouns
+        were read, `pronoun_scores`, the same of these. Where one of its four instances has no answer, a swap group has
+        NaN as comparison (see `answered`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
     """
     firsts, place = places_in_swap_groups(instances)
-    by_subject = scores_in_places(instances, predictions, scoring, place).reshape(-1, 2, 2, 2)
+    of_subjects = partial(_score_array, scoring=scoring)
+    by_subject = scores_in_places(instances, predictions, of_subjects, place).reshape(-1, 2, 2, 2)
     said: dict[str, npt.NDArray[Any]] = {}
     for part in row_slices(len(firsts)):
         for name, values in compare_scores(by_subject[part]).items():
             said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
     groups = instances.select("swap_group", *COMPARED_COLUMNS)[firsts]
-    columns = {name: pl.lit(pl.Series(values)) for name, values in said.items()}
-    return groups.with_columns(**columns, scores=pl.lit(pl.Series(by_subject.reshape(-1, 8))))
+    of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
+    if has_pronouns(predictions):
+        of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
+    return groups.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()})
 
 
 def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
@@ -226,8 +244,17 @@ def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> Bool
     return differ
 
 
-def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scoring, place: Places) -> FloatArray:
-    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see `places_in_swap_groups`."""
+def scores_in_places(
+    instances: pl.DataFrame, predictions: pl.DataFrame, read: Callable[[pl.DataFrame], FloatArray], place: Places
+) -> FloatArray:
+    """Returns S of x1 and x2, shape (instances, 2), each instance where its place is; see `places_in_swap_groups`.
+
+    Args:
+        instances: see `compare_subjects`.
+        predictions: likewise.
+        read: returns the scores of both subjects in the order of predictions, shape (rows, 2).
+        place: of each instance.
+    """
     if not predictions["instance"].equals(instances["instance"]):
         of_instances = instances.select("instance", place=pl.lit(pl.Series(place)))
         predictions = predictions.join(of_instances, on="instance", maintain_order="left")
@@ -235,7 +262,7 @@ def scores_in_places(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     by_subject = np.empty((len(place), 2))
     flat = by_subject.reshape(-1)
     for part in row_slices(len(predictions), SCORES_AT_ONCE):
-        said = _score_array(predictions[part], scoring)
+        said = read(predictions[part])
         # x1 stands second where the order is swapped.
         of_first = 2 * place[part].astype(np.int64) + (place[part] >> 1 & 1)
         flat[of_first] = said[:, 0]

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.families.payload import CellTables, in_ten_thousandths
 from biasgrid.stats.ordering import select_rows, seriate
+from biasgrid.tables.metric import IMPROBABLE, PRONOUN_ASSOCIATION
 
 PAYLOAD_KEYS = ["subject", "attribute"]
 SCORE_PAIR = ("score", "other_score")
@@ -34,8 +35,12 @@ def gammas_of(cell: CellTables) -> pl.DataFrame:
 
 def shown_measure(cell: CellTables) -> str:
     """Returns the association that a cell shows: where the negation is not read, that of the question alone."""
-    is_unread = cell.measures.filter(measure=UNREAD)["flag"].count() > 0
-    return OF_QUESTION if is_unread else SHOWN_MEASURE
+    return OF_QUESTION if is_flagged(cell, UNREAD) else SHOWN_MEASURE
+
+
+def is_flagged(cell: CellTables, flag: str) -> bool:
+    """Says whether a flag speaks against a cell."""
+    return cell.measures.filter(measure=flag)["flag"].count() > 0
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +49,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         Columns `gamma`, `low`, `high`, `q`, `eta` and `n`, null where a pair is not asked; `order`: the numbers of
         subjects and of attributes such that similar ones stand together; `of_question`: whether the association is
-        that of the question alone; `subject_groups`: the association of groups of subjects.
+        that of the question alone; `subject_groups`: the association of groups of subjects; `pronouns`: that of their
+        pronouns, where names are improbable.
     """
     subjects, attributes = shared["subjects"], shared["attributes"]
     every = pl.DataFrame({"subject": subjects}).join(pl.DataFrame({"attribute": attributes}), how="cross")
@@ -60,7 +66,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         "n": one_or_all(rows["n"]),
         "of_question": shown_measure(cell) == OF_QUESTION,
         "order": seriate(matrix) if matrix.size and np.any(matrix) else None,
-        "subject_groups": gammas_of_subject_groups(cell),
+        "subject_groups": gammas_of_subject_groups(cell, shown_measure(cell)),
+        "pronouns": gammas_of_subject_groups(cell, PRONOUN_ASSOCIATION) if is_flagged(cell, IMPROBABLE) else [],
     }
 
 
@@ -69,9 +76,9 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
     return counts.item(0) if counts.n_unique() == 1 else counts.to_list()
 
 
-def gammas_of_subject_groups(cell: CellTables) -> list[dict[str, Any]]:
-    """Returns the association of each group of subjects and each attribute, where subjects have clusters."""
-    rows = select_rows(cell.measures, shown_measure(cell), ["subject_group", "attribute"], intervals=True).to_dicts()
+def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, Any]]:
+    """Returns the association of each group of subjects and each attribute, where subjects have groups."""
+    rows = select_rows(cell.measures, measure, ["subject_group", "attribute"], intervals=True).to_dicts()
     return [
         {"subject_group": row["subject_group"], "attribute": row["attribute"], "n": row["n"]}
         | {name: in_ten_thousandths(row[name]) for name in ("value", "low", "high", "q")}

@@ -16,5 +16,5 @@ export async function associations(model, dataset) {
     ...Object.fromEntries(COLUMNS.map((each) => [each, real(at(each, s, a))])),
   });
   const all = shared.subjects.flatMap((_, s) => shared.attributes.map((_, a) => of(s, a))).filter((each) => each.gamma !== null);
-  return { ...shared, of, all, order: cell.order, of_question: cell.of_question, subject_groups: cell.subject_groups };
+  return { ...shared, of, all, order: cell.order, of_question: cell.of_question, subject_groups: cell.subject_groups, pronouns: cell.pronouns };
 }

@@ -7,7 +7,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.tables.claims.numbers import ANY_RANGE, format_number, measure_range
+from biasgrid.tables.claims.numbers import ANY_RANGE, format_number, is_size, measure_range
 
 if TYPE_CHECKING:
     # It imports `numbers` of this folder.
@@ -23,6 +23,10 @@ CELL_FACTS = (COVERAGE, DETECTABLE)
 CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures are."""
 ROWS = "rows"
+ANSWER_PROBABILITY = "answer_probability"
+"""The measure of a cell that bounds some of its others."""
+IMPROBABLE = 0.1
+"""With a smaller answer probability, numbers that it bounds are small whatever a model prefers."""
 
 CountedMeasures = Mapping[str, Mapping[str, str]]
 """Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in place of others."""
@@ -37,12 +41,14 @@ class GridFacts(NamedTuple):
         counted: of each dataset the measures whose tests are counted.
         ranges: of each dataset between what the numbers of its measures are; None where there is no end.
         silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
+        relative: of each dataset the measures that the answer probability bounds, with those that it does not.
         cells: the facts of its cells.
     """
 
     counted: CountedMeasures = MappingProxyType({})
     ranges: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({})
     silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
+    relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
 
     @classmethod
@@ -65,6 +71,23 @@ class GridFacts(NamedTuple):
         """
         sizes = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE, {})
         return max((size for name, key in tested if (size := sizes.get(name, {}).get(key)) is not None), default=None)
+
+    def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+        """Yields how large numbers are beside the answer probability that bounds them, where that is small.
+
+        Args:
+            rows: of the summary.
+        """
+        cells: dict[tuple[str, str], dict[str, float | None]] = {}
+        for row in rows:
+            cells.setdefault((row["dataset"], row["model"]), {})[row["measure"]] = row["value"]
+        for (dataset, model), values in cells.items():
+            probability = values.get(ANSWER_PROBABILITY) or IMPROBABLE
+            known = {name: value for name in self.relative.get(dataset, {}) if (value := values.get(name)) is not None}
+            sizes = {name: max(value, 0) if is_size(name) else value for name, value in known.items()}
+            parts = [f"{name} is {format_number(size / probability)}" for name, size in sizes.items()]
+            if parts and probability < IMPROBABLE:
+                yield f"{dataset}, {model}: of the answer probability {format_number(probability)}, {', '.join(parts)}"
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
         """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
@@ -102,7 +125,11 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         dataset: {name: list(each.limit.silences) for name, each in known.items() if each.limit and each.limit.silences}
         for dataset, known in measures.items()
     }
-    return {"counted": counted, "ranges": ranges, "silenced": silenced}
+    relative = {
+        dataset: {name: each.relative for name, each in known.items() if each.relative}
+        for dataset, known in measures.items()
+    }
+    return {"counted": counted, "ranges": ranges, "silenced": silenced, "relative": relative}
 
 
 def coverage_sentences(cells: CellFacts) -> Iterator[str]:

@@ -40,6 +40,23 @@ def question_association(groups: SwapGroups, question: FloatArray, asked: SwapGr
             yield replace(sums, test="q", compared=is_compared(sums)).named("question_association")
 
 
+def pronoun_association(groups: SwapGroups, question: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Log odds of the pronoun of a group against that of the other in the question alone, centred likewise.
+
+    Args:
+        groups: the swap groups of two groups whose pronouns have log odds.
+        question: shape (groups,), see `without_names`.
+        asked: all swap groups, of which the others are left out.
+
+    Yields:
+        The parts that are about groups of subjects, which pronouns stand for, and about attributes.
+    """
+    for sums in sums_of_parts(groups, groups.sums(question, -question), asked):
+        keys = {*sums.keys.columns}
+        if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
+            yield replace(sums, test="q").named("pronoun_association")
+
+
 def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray, left_out: int) -> Sums:
     """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
 

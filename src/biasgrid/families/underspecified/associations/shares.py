@@ -10,6 +10,7 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations.negation import (
     negation_reading,
+    pronoun_association,
     question_association,
     without_names,
 )
@@ -45,6 +46,23 @@ def measures_of_preferences(groups: SwapGroups, scores: FloatArray, least: float
     chosen = chosen.only(known)
     yield from question_association(chosen, question, groups)
     yield negation_reading(chosen, question, negation, len(has_odds) - len(question))
+
+
+def measures_of_pronouns(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
+    """Yields what the pronouns of groups of subjects say where these stand.
+
+    Args:
+        groups: the swap groups.
+        scores: of pronouns, shape (groups, 2 orders, 2 questions, 2 subjects).
+        least: the least probability of both pronouns that counts.
+    """
+    odds = preferences_of(scores, least).question
+    # Two subjects of one group have the same pronoun.
+    known = ~np.isnan(odds) & groups.across[groups.one, groups.other]
+    chosen = groups.only(known)
+    centred = without_names(chosen, odds[known])
+    left = ~np.isnan(centred)
+    yield from pronoun_association(chosen.only(left), centred[left], groups)
 
 
 def share_gamma(chosen: SwapGroups, share: FloatArray, asked: SwapGroups) -> Iterator[Sums]:

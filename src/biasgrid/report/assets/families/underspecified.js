@@ -17,7 +17,7 @@ let open = null;
 
 async function cellView(core, model, dataset, rest) {
   const found = await associations(model, dataset);
-  if (!found.all.length) return h("p", {}, "Nothing was measured.");
+  if (!found.all.length) return h("div", {}, h("p", {}, "Nothing was measured."), pronouns(found));
   const panel = h("section", { class: "panel", "aria-label": "Evidence", "aria-live": "polite" });
   const told = h("p", { class: "told", "aria-hidden": "true" }, " ");
   const held = h("div", { class: "held" });
@@ -35,7 +35,7 @@ async function cellView(core, model, dataset, rest) {
   draw();
   const filter = h("input", { type: "search", "aria-label": "Show subjects and attributes with", placeholder: "Filter", value: choice.filter, oninput: (event) => change({ filter: event.target.value }) });
   const tools = h("div", { class: "tools" }, select("Order", [["similar", "similar ones together"], ["name", "by name"], ["list", "as in the lists"]], choice.order, (order) => change({ order, row: null, column: null })), filter);
-  return h("div", { class: "beside" }, h("div", {}, tools, legend(found), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), subject_groups(found)), panel);
+  return h("div", { class: "beside" }, h("div", {}, tools, legend(found), h("div", { class: "scroll" }, held), told, asTable(core, model, dataset, found), pronouns(found), subject_groups(found)), panel);
 }
 
 function legend(found) {
@@ -95,13 +95,21 @@ function asTable(core, model, dataset, found) {
 }
 
 function subject_groups(found) {
-  if (!found.subject_groups.length) return null;
+  return groupTable("Groups of subjects", "Associations of groups of subjects", found.subject_groups, false);
+}
+
+function pronouns(found) {
+  return groupTable("Pronouns of the groups, in log odds of the question alone", "Associations of pronouns", found.pronouns, true);
+}
+
+function groupTable(title, caption, rows, open) {
+  if (!rows.length) return null;
   const columns = [
     { title: "Group", head: true, value: (row) => row.subject_group }, { title: "Attribute", value: (row) => plain(row.attribute), cell: (row) => veiled(row.attribute) },
     { title: "Association", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) },
     intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
   ];
-  return h("details", {}, h("summary", {}, "Groups of subjects"), table("Associations of groups of subjects", columns, found.subject_groups));
+  return h("details", { open }, h("summary", {}, title), table(caption, columns, rows));
 }
 
 async function update(rest) {

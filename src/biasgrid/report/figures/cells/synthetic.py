@@ -26,10 +26,10 @@ from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
     "Models trained on texts with a known bias: what was measured against the known effect (the association of a "
-    "subject, or of a group of names, with an attribute, the score of a group, the bias of a class), with a dashed "
-    "line where they are equal. Upright lines are intervals over templates (of groups of names over names too). Points "
-    "on the dashed line say that the whole chain returns what was put in, not that real models' biases are measured as "
-    "exactly."
+    "subject, or of a group of names, with an attribute, the score of a group, the difference of two, the bias of a "
+    "class), with a dashed line where they are equal. Upright lines are intervals over templates (of groups over names "
+    "or terms too). Points on the dashed line say that the whole chain returns what was put in, not that real models' "
+    "biases are measured as exactly."
 )
 PANEL_COLUMNS = 3
 FIGURE_WIDTH = 10
