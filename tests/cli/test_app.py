@@ -17,6 +17,7 @@ from biasgrid.cli.app import app
 from biasgrid.tables.comparison import RANKS
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.summary import main_ranks
 
 ROOT = Path(__file__).parents[2]
 LISTS = ("--word-lists", str(ROOT / "word_lists"))
@@ -140,7 +141,10 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
             ("epsilon", "", 0.1, 3, False),
         )
     ]
-    write_table(pl.DataFrame(rows, schema=empty_table(SUMMARY).schema), tmp_path / "summary.parquet", SUMMARY, {})
+    flag = {"model": "small", "dataset": "religion", "measure": "negation_unread", "flag": "it is not read"}
+    flagged = pl.DataFrame([{**rows[-1], **flag, "headline": False}], schema=empty_table(SUMMARY).schema)
+    known = pl.DataFrame(rows, schema=empty_table(SUMMARY).schema)
+    write_table(known, tmp_path / "summary.parquet", SUMMARY, {})
     places = [("large", 0, 2, 1, 2, 2), ("small", 0, 1, 1, 2, 2), ("alone", 1, 1, 1, 1, 1)]
     names = ("model", "set", "rank", "rank_low", "rank_high", "models")
     ranks = [
@@ -153,6 +157,10 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
     result = runner.invoke(app, ["summary", str(tmp_path)])
     words = " ".join(result.output.split())
     assert "of a rank): religion, mu_corrected: 1 small (1..2), 2 large (1..2) Report:" in words
+    # What says nothing of one of the models orders none.
+    silenced = {"religion": {"negation_unread": ["mu", "mu_corrected"]}}
+    assert {*main_ranks(known, table, silenced)["measure"]} == {"mu_corrected"}
+    assert {*main_ranks(pl.concat([known, flagged]), table, silenced)["measure"]} == {"strength"}
 
 
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:

@@ -290,19 +290,29 @@ def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
     return lines.sort("withholds", descending=True, maintain_order=True)
 
 
-def main_ranks(summary: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+def main_ranks(
+    summary: pl.DataFrame,
+    ranks: pl.DataFrame,
+    silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+) -> pl.DataFrame:
     """Returns the ranks of each bias type by its first headline measure that has any.
 
     Args:
         summary: schema `SUMMARY`.
         ranks: of a dataset's models (schema `RANKS`).
+        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell: where it does
+            so against one of the models, these are ranked by another measure.
 
     Returns:
         Rows of `ranks` of two models or more, those that are ranked together in their order.
     """
     part = ["dataset", "bias_type"]
     name = [*part, "measure", "options"]
-    ranked = summary.filter("headline").join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
+    fired = summary.filter(~pl.col("headline")).drop_nulls("flag").select("dataset", flagged="measure").unique().rows()
+    silent = [(of, measure) for of, flag in fired for measure in silenced.get(of, {}).get(flag, ())]
+    said = pl.DataFrame(silent, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
+    headlines = summary.filter("headline").join(said, on=["dataset", "measure"], how="anti", maintain_order="left")
+    ranked = headlines.join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
     first = ranked.select(name).unique(part, keep="first", maintain_order=True)
     rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right").filter(pl.col("models") > 1)
     return rows.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)

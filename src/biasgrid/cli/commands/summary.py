@@ -217,7 +217,9 @@ def print_summary(results: Path) -> None:
     console.print(flag_lines(flag_rows(measured).to_dicts()))
     console.print(findings_of_run(results, measured, facts))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
-    if order := rank_lines(row for table in ranks for row in main_ranks(measured, table).iter_rows(named=True)):
+    if order := rank_lines(
+        row for table in ranks for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
+    ):
         console.print(order)
     if same := same_models(provenance.get("measures", {})):
         console.print(Text(same))

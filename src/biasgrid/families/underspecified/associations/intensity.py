@@ -12,6 +12,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.components import design_of_cell, two_lists
 from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.estimate import FEWEST_TESTED
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import held_out_strength, statistic
@@ -108,7 +109,12 @@ def derive(
 
 
 def permuted_associations(part: ByCluster, firsts: int | None, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`."""
+    """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
+
+    Two clusters are too few to test by, whatever they are tested with.
+    """
+    if part.clusters < FEWEST_TESTED:
+        return {"p": None, "method": None}
     scale = part.values if firsts is None else utilities(part.values, firsts)
     test = permutation_test(scale, part.counts, firsts, settings.permutations, settings.seed)
     method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
