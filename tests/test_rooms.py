@@ -18,7 +18,7 @@ MANY_IMPORTERS = 3
 """A short file is a subject of its own where so many others need it."""
 MAY_BE_SHORT = ("commands", "corpora", "expand", "family", "keys", "payload", "section")
 """Modules that are found by their names: stages of families, entry points, and what a plan reads without torch."""
-ONE_FILE_EACH = ("cli.commands", "report.figures", "tables.answers")
+ONE_FILE_EACH = ("cli.commands", "inference.models.sources", "report.figures", "tables.answers")
 """Folders with a file for each of many things of a kind."""
 FLOORS = [
     # What all that reads users' files needs.
