@@ -159,6 +159,11 @@ def test_nobody_else_names_a_task() -> None:
     assert len(lines_that_name(tasks, "families", "models", "training", "unqover", "quickstart")) <= 10
 
 
+def test_nobody_else_names_a_source_of_models() -> None:
+    names = ('"endpoint"', '"serve"', ".source ==", ".source.name ==", ".predictions else", ".predictions:")
+    assert len(lines_that_name(names, "sources", "servers")) <= 4
+
+
 def test_statements_and_generative_models_are_found_by_their_names() -> None:
     """Nothing outside of a family's or a back end's own rooms imports them; files of APES are about statements."""
     own = {"families.statement": ("families.statement", "formats.apes")}
