@@ -18,7 +18,7 @@ from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
 from biasgrid.inference.checkpoints.fetch import record_of_source
 
-FAMILY, BACK_END = extending.code()["greetings"], extending.code()["lexicon"]
+FAMILY, BACK_END, SOURCE = (extending.code()[name] for name in ("greetings", "lexicon", "phrase"))
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +117,18 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
+        (
+            BACK_END.replace(':LexiconModel"', ':Lexicons"'),
+            "names plugins/other.py:Lexicons; expected a class made from",
+        ),
+        (
+            BACK_END.replace(':LexiconModel"', ':Lexicon"'),
+            "names plugins/other.py:Lexicon; expected a class made from Mod",
+        ),
+        (
+            SOURCE.replace('":Phrase"', '":Phrases"'),
+            "names plugins/other.py:Phrases; expected a class made from ModelSo",
+        ),
         (BACK_END, "has a back end called ('lexicon', 'itself'), which is taken"),
     ],
 )

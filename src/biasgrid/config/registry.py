@@ -145,11 +145,20 @@ class Plugin:
             raise PluginError(f"has a FAMILY that is {type(family).__name__}", "an object of a class made from Family")
         if not (self.families() or self.back_ends() or self.figures()):
             raise PluginError("holds nothing that biasgrid knows", "FAMILY, BACK_ENDS or a function `figure`")
+        for entry in self.back_ends().values():
+            self.check_class(entry.section, Model)
+            self.check_class(entry.source, ModelSource)
         if isinstance(family, Family):
             for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
             raise PluginError("has a figure without a CAPTION", "text that says what it shows")
+
+    def check_class(self, path: str, kind: type) -> None:
+        """Refuses an entry that names a class which is not there, or not of the kind that it must be."""
+        found = getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
+        if not (isinstance(found, type) and issubclass(found, kind)):
+            raise PluginError(f"names {path}", f"a class made from {kind.__name__}: see docs/extending.md")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
