@@ -129,6 +129,10 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
             SOURCE.replace('":Phrase"', '":Phrases"'),
             "names plugins/other.py:Phrases; expected a class made from ModelSo",
         ),
+        (
+            BACK_END.replace("SOURCES = ()", "SOURCES = ('words',)"),
+            "has 'words'; expected one of dump, weights, or none",
+        ),
         (BACK_END, "has a back end called ('lexicon', 'itself'), which is taken"),
     ],
 )

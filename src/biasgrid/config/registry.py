@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import create_model
 
-from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.faults import Fault, InputError, Problem, one_of
 from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
 from biasgrid.base.sections import Model, ModelSource
 from biasgrid.families import FAMILIES
@@ -159,6 +159,8 @@ class Plugin:
         found = getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
         if not (isinstance(found, type) and issubclass(found, kind)):
             raise PluginError(f"names {path}", f"a class made from {kind.__name__}: see docs/extending.md")
+        if unknown := [name for name in getattr(found, "SOURCES", ()) if name not in SOURCES]:
+            raise PluginError(f"names {path}, whose SOURCES has {unknown[0]!r}", f"{one_of(SOURCES)}, or none at all")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
