@@ -322,6 +322,10 @@ class ModelSource:
         """Returns where the answers to a dataset are from that come with their instances; None of others."""
         return None
 
+    def scoring(self, dataset: str) -> str | None:
+        """Returns how the answers to a dataset were scored that come with their instances; None of others."""
+        return None
+
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
         """Yields what keeps a model from answering a dataset.
 

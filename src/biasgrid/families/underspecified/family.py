@@ -181,11 +181,11 @@ class Underspecified(Family):
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         if entry.variant is None:
             return None
-        dump = entry.predictions.get(dataset)
-        settings: dict[str, Any] = {"scoring": dump.scoring if dump else grid.scoring}
+        imported = entry.source.scoring(dataset)
+        settings: dict[str, Any] = {"scoring": imported or grid.scoring}
         of_groups = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
         options = {"task": entry.task, **settings, **section.model_dump(include=of_groups)}
-        if grid.inference.precision in COARSE_PRECISIONS and not dump:
+        if grid.inference.precision in COARSE_PRECISIONS and not imported:
             options["precision"] = grid.inference.precision
         if is_generative(entry.variant):
             # Options are letters, whose probabilities are read in one way.
@@ -193,7 +193,7 @@ class Underspecified(Family):
         if section.stereotypes:
             options["stereotypes"] = groups_named(Path(grid.word_lists, section.stereotypes))
         row_bytes = BYTES_PER_INSTANCE.get(entry.task, 0)
-        if entry.task == "fill-mask" and dump is None:
+        if entry.task == "fill-mask" and imported is None:
             pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0

@@ -41,6 +41,11 @@ class Dumps(ModelSource):
         address = {"url": public_address(dump.url), "address": address_digest(dump.url)} if dump.url else {"url": None}
         return dict(file=dump.file, sha256=dump.sha256, **address)
 
+    def scoring(self, dataset: str) -> str | None:
+        """Returns how a dump was scored; None where there is none of the dataset."""
+        dump = self.model.predictions.get(dataset)
+        return dump.scoring if dump else None
+
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
         """Yields a dump that is missing, or lies where files are made."""
         key, dump = f"models.{name}.predictions", self.model.predictions.get(dataset)
