@@ -161,7 +161,7 @@ def test_nobody_else_names_a_task() -> None:
 
 def test_nobody_else_names_a_source_of_models() -> None:
     names = ('"endpoint"', '"serve"', ".source ==", ".source.name ==", ".predictions else", ".predictions:")
-    assert len(lines_that_name(names, "sources", "servers")) <= 4
+    assert len(lines_that_name(names, "sources", "servers")) <= 3
 
 
 def test_statements_and_generative_models_are_found_by_their_names() -> None:
