@@ -91,7 +91,8 @@ onstart:
     try:
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
-        report_proxies(each for name in [*grid.run.models, *grid.readers] for each in grid.models[name].addresses)
+        used = [grid.models[name] for name in [*grid.run.models, *grid.readers]]
+        report_proxies(address for model in used for address in model.source.addresses)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if notice := upgrade_notice(Path(grid.results)):

@@ -18,7 +18,7 @@ MANY_IMPORTERS = 3
 """A short file is a subject of its own where so many others need it."""
 MAY_BE_SHORT = ("commands", "corpora", "expand", "family", "keys", "payload", "section")
 """Modules that are found by their names: stages of families, entry points, and what a plan reads without torch."""
-ONE_FILE_EACH = ("cli.commands", "report.figures", "tables.answers")
+ONE_FILE_EACH = ("cli.commands", "inference.models.sources", "report.figures", "tables.answers")
 """Folders with a file for each of many things of a kind."""
 FLOORS = [
     # What all that reads users' files needs.
@@ -157,6 +157,11 @@ def test_nobody_else_names_a_family() -> None:
 def test_nobody_else_names_a_task() -> None:
     tasks = ("fill-mask", "question-answering", "text-classification", "text-generation")
     assert len(lines_that_name(tasks, "families", "models", "training", "unqover", "quickstart")) <= 10
+
+
+def test_nobody_else_names_a_source_of_models() -> None:
+    names = ('"endpoint"', '"serve"', ".source ==", ".source.name ==", ".predictions else", ".predictions:")
+    assert len(lines_that_name(names, "sources", "servers")) <= 3
 
 
 def test_statements_and_generative_models_are_found_by_their_names() -> None:

@@ -16,7 +16,7 @@ from small_grid import read_grid, write_grid
 from biasgrid.cli.commands.plan import plan_table
 from biasgrid.cli.commands.status import status_table
 from biasgrid.cli.commands.summary import summary_tables
-from biasgrid.cli.tables import column_widths, estimate_text, fit_to_width, number_text, terminal_table, time_text
+from biasgrid.cli.tables import estimate_text, fit_to_width, number_text, terminal_table, time_text
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs import plan, status
@@ -256,7 +256,8 @@ def test_what_matters_least_goes_first() -> None:
 
 
 def test_the_widest_names_are_cut_first() -> None:
-    assert column_widths([20, 5], 100) == [20, 5]
-    assert column_widths([20, 5], 15) == [10, 5]
-    assert column_widths([20, 20], 15) == [7, 8]
-    assert column_widths([9], -3) == [1]
+    table = terminal_table(["cell", "state"], ["rows"], 80)
+    table.add_row("a-name-of-20-letters", "state", "11111")
+    assert lines_of(fit_to_width(table, [], 80, names=2), 80)[1] == "a-name-of-20-letters state 11111"
+    assert lines_of(fit_to_width(table, [], 22, names=2), 22)[1] == "a-name-of… state 11111"
+    assert lines_of(fit_to_width(table, [], 15, names=2), 15)[1] == "a-n… sta… 11111"

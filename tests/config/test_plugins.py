@@ -3,17 +3,22 @@
 import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import extending
+import polars as pl
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from biasgrid.base.faults import InputError
+from biasgrid.base.references import load_reference
 from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
+from biasgrid.inference.checkpoints.fetch import record_of_source
 
-FAMILY, BACK_END = extending.code()["greetings"], extending.code()["lexicon"]
+FAMILY, BACK_END, SOURCE = (extending.code()[name] for name in ("greetings", "lexicon", "phrase"))
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +65,38 @@ def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
         parse_config(content, "c.yaml")
 
 
+def with_source(**keys: object) -> dict[str, Any]:
+    """A config whose model comes from a plugin's source."""
+    model = {"task": "text-generation", "kind": "API", "label": "A parrot", **keys}
+    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
+    run = {"models": ["parrot"], "datasets": ["statements"]}
+    return {
+        "plugins": ["plugins/phrase.py"],
+        "models": {"parrot": model},
+        "datasets": {"statements": dataset | {"answers": "written"}},
+        "run": run,
+    }
+
+
+def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
+    config = parse_config(with_source(phrase="Yes."), "c.yaml")
+    assert config.models["parrot"].source.name == "phrase"
+    assert config.source_of_model("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
+    assert config.choices("parrot", "statements") == {}
+    assert config.cells() == [("parrot", "statements")]
+    asked = pl.DataFrame({"instance": [4, 5]})
+    back_end = load_reference(config.back_end_of("parrot").path)
+    opened = back_end.open(record_of_source(config.source_of_model("parrot")), None, asked)
+    assert opened.answer(asked, MagicMock())["response"].to_list() == ["Yes.", "Yes."]
+
+
+def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
+    with pytest.raises(InputError, match=r"exactly one of `checkpoint`, .*, `random`, `answers` and `phrase`"):
+        parse_config(with_source(phrase="Yes.", random={"seed": 1}), "c.yaml")
+    with pytest.raises(InputError, match="unknown key"):
+        parse_config(with_source(phrase="Yes.") | {"plugins": []}, "c.yaml")
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
@@ -80,6 +117,22 @@ def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
+        (
+            BACK_END.replace(':LexiconModel"', ':Lexicons"'),
+            "names plugins/other.py:Lexicons; expected a class made from",
+        ),
+        (
+            BACK_END.replace(':LexiconModel"', ':Lexicon"'),
+            "names plugins/other.py:Lexicon; expected a class made from Mod",
+        ),
+        (
+            SOURCE.replace('":Phrase"', '":Phrases"'),
+            "names plugins/other.py:Phrases; expected a class made from ModelSo",
+        ),
+        (
+            BACK_END.replace("SOURCES = ()", "SOURCES = ('words',)"),
+            "has 'words'; expected one of dump, weights, or none",
+        ),
         (BACK_END, "has a back end called ('lexicon', 'itself'), which is taken"),
     ],
 )

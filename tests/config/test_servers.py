@@ -36,14 +36,14 @@ def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
     assert record["endpoint"] == expected
     assert set(record) == {"endpoint", "generation"}
     assert grid.choices("hosted", "statements") == {}
-    assert grid.models["hosted"].gpus == 0
+    assert grid.models["hosted"].source.gpus == 0
 
 
 def test_a_served_model_is_a_checkpoint() -> None:
     grid = read(serve={**SERVED, "gpus": 4}, checkpoint="some/where", revision="main")
     assert grid.source_of_model("hosted")["checkpoint"] == "some/where"
     assert grid.choices("hosted", "statements")["serve"] == {**SERVED, "model": "{folder}", "api": "chat"}
-    assert grid.models["hosted"].gpus == 4
+    assert grid.models["hosted"].source.gpus == 4
     assert grid.back_end_of("hosted").path.endswith("servers.back_end:Server")
 
 

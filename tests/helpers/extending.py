@@ -9,7 +9,7 @@ from project import ROOT
 
 PAGE = (ROOT / "docs/extending.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-PLUGINS = ("greetings", "lexicon", "warmth")
+PLUGINS = ("greetings", "lexicon", "phrase", "warmth")
 SUMS = "def measure("
 """How the block begins that is no plugin, but another way to measure in one."""
 

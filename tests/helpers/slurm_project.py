@@ -29,7 +29,7 @@ class SlurmProject(Project):
     def ask_for_gpus(self) -> None:
         """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this machine."""
         for rule in ("capabilities", "predict"):
-            of_model = "gpu=lambda wildcards: grid.models[wildcards.model].gpus"
+            of_model = "gpu=lambda wildcards: grid.models[wildcards.model].source.gpus"
             self.replace(f"rules/{rule}.smk", "gpu=models.gpus", of_model)
 
     def jobs(self) -> dict[str, list[dict[str, str]]]:

@@ -37,7 +37,7 @@ def told(project: Project, *arguments: str) -> str:
 
 
 def test_the_page_is_short() -> None:
-    assert sum(len(text.splitlines()) for text in extending.code().values()) < 150
+    assert sum(len(text.splitlines()) for text in extending.code().values()) < 170
 
 
 @pytest.mark.parametrize("folder", ["src/biasgrid", "rules", "workflow"])

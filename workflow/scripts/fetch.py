@@ -12,14 +12,9 @@ start_log(snakemake.log[0])
 
 from biasgrid.base.files import bring_to_present, read_made, write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys, recorded_commit
+from biasgrid.inference.checkpoints.fetch import record_of_source
 
-source = snakemake.params.source
-if "keys" in source:
-    record = record_of_keys(**source)
-else:
-    commit = recorded_commit(snakemake.output[0], source["checkpoint"], source["revision"])
-    record = make_record(**source, commit=commit)
+record = record_of_source(snakemake.params.source, snakemake.output[0])
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
 if snakemake.input.get("training"):

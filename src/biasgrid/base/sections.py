@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from biasgrid.base.faults import value_text
+from biasgrid.base.faults import Fault, value_text
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 VARIANT = r"^(qa|lm|llm)(-[A-Za-z0-9]+)*$"
@@ -216,11 +216,141 @@ class Charge(NamedTuple):
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
 
+@dataclass(frozen=True)
+class ModelSource:
+    """Where the answers of a model come from; the methods here are those of a back end that needs nothing else.
+
+    Attributes:
+        model: the section of the model.
+        name: what it is called; with its task it finds a model's back end.
+        keys: the keys of a model's section of which one, and no other source's, says that its answers come from here.
+        fields: keys that it adds to the sections of models, each with its type and field.
+        named_by: the key that names it in messages, for tasks without a back end for it.
+        brings_instances: whether its answers come with what was asked, in place of what a dataset expands to.
+        runs_here: whether weights run here, so that prompts are written here.
+        is_served: whether a server loads its checkpoint.
+        is_control: whether its answers are those of no model at all.
+    """
+
+    name: ClassVar[str] = "itself"
+    keys: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[Mapping[str, tuple[Any, Any]]] = {}
+    named_by: ClassVar[str] = "task"
+    brings_instances: ClassVar[bool] = False
+    runs_here: ClassVar[bool] = False
+    is_served: ClassVar[bool] = False
+    is_control: ClassVar[bool] = False
+
+    model: Model
+
+    @classmethod
+    def is_of(cls, model: Model) -> bool:
+        """Says whether a model's section has one of its keys."""
+        return any(getattr(model, key) for key in (*cls.keys, *cls.fields))
+
+    @property
+    def section(self) -> Any:
+        """The value of the key of its name."""
+        return getattr(self.model, self.name)
+
+    def check(self) -> None:
+        """Refuses keys of a model that do not go with it.
+
+        Raises:
+            KeysError: with what is expected.
+        """
+
+    def has_dataset(self, formats: Collection[str]) -> bool:
+        """Says whether it can answer datasets of a family, given the formats of other projects that the family has."""
+        return True
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns the keys that decide a model's answers."""
+        return self.model.deciding_keys()
+
+    def choices(self) -> dict[str, Any]:
+        """Returns those of the deciding keys that are not in the record."""
+        return {}
+
+    def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Returns what the record of a model is made of, as arguments of `make_record` or `record_of_keys`.
+
+        Args:
+            trained: the folder of a model that the workflow trains.
+            training: how it is trained; None where it is not.
+        """
+        return {"keys": self.deciding_keys(), "files": list(self.files().values())}
+
+    def files(self) -> dict[str, str]:
+        """Returns the files whose content decides a model's answers, by key; of a checkpoint the record has them."""
+        return {}
+
+    def paths(self) -> dict[str, str | None]:
+        """Returns all that jobs read, by key."""
+        return {**self.files()}
+
+    @property
+    def addresses(self) -> list[str]:
+        """The servers that are asked."""
+        return []
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs a job of inference needs, where there are any."""
+        return 1
+
+    def mutex(self, name: str, dataset: str) -> str | None:
+        """Names what its jobs must have to themselves, so that they run one after the other; None where they need not.
+
+        Args:
+            name: its name in the config.
+            dataset: the name of the dataset that a job asks; empty where it asks none.
+        """
+        return None
+
+    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
+        """Returns the cost of an instance; None where it costs nothing.
+
+        Args:
+            answer: the kind of the answers.
+            scored_by: the scoring method; None where that is not known yet.
+            options: those of some instances.
+        """
+        return None
+
+    def origin(self, dataset: str) -> dict[str, Any] | None:
+        """Returns where the answers to a dataset are from that come with their instances; None of others."""
+        return None
+
+    def scoring(self, dataset: str) -> str | None:
+        """Returns how the answers to a dataset were scored that come with their instances; None of others."""
+        return None
+
+    def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
+        """Yields what keeps a model from answering a dataset.
+
+        Args:
+            name: its name in the config.
+            dataset: the name of the dataset.
+            results: the folder of results.
+            source: the config's file, for messages.
+        """
+        yield from ()
+
+    def prompt_faults(
+        self, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, alone: bool
+    ) -> Iterable[Fault]:
+        """Returns what keeps a model from answering the prompts of a file; see `base.precomputed_file`."""
+        return ()
+
+
 class Model(Section):
     """A model: a column of the grid."""
 
-    # The keys of which one says where a model comes from; a back end that needs no weights has a section without any.
-    SOURCES: ClassVar[tuple[str, ...]] = ("checkpoint", "folder", "train", "predictions")
+    # The names of what all models of a task may come from; a back end that needs no weights has a section with ().
+    SOURCES: ClassVar[tuple[str, ...]] = ("weights", "dump")
+    sources: ClassVar[tuple[type[ModelSource], ...]] = (ModelSource,)
+    """Those of the task's models, as `config.registry` finds them."""
 
     task: str = Field(description="the Hugging Face task it is used for")
     variant: Variant | None = Field(
@@ -252,22 +382,33 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Model:
-        given = [key for key in dict.fromkeys((*Model.SOURCES, *self.SOURCES)) if getattr(self, key)]
-        if not self.SOURCES and given:
+        keys = [key for source in self.sources for key in source.keys]
+        given = [
+            key for key in dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys)) if getattr(self, key)
+        ]
+        if given and not keys:
             raise KeysError(f"expected no {' or '.join(f'`{key}`' for key in given)}, as the task needs no weights")
-        if self.SOURCES and (len(given) != 1 or given[0] not in self.SOURCES):
-            *most, last = (f"`{key}`" for key in self.SOURCES)
+        if keys and (len(given) != 1 or given[0] not in keys):
+            *most, last = (f"`{key}`" for key in keys)
             raise KeysError(f"expected exactly one of {', '.join(most)} and {last}")
         if (self.checkpoint is None) != (self.revision is None):
             raise KeysError("expected `revision` exactly where there is a `checkpoint`")
         if self.train and self.allow_remote_code:
             raise KeysError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
+        for source in self.sources:
+            if source.is_of(self):
+                source(self).check()
         return self
 
     @property
-    def source(self) -> str:
-        """The source of its answers: `weights`, a `dump`, or its back end `itself`."""
-        return "dump" if self.predictions else "weights" if self.SOURCES else "itself"
+    def source(self) -> ModelSource:
+        """Where its answers come from; what stands beside a checkpoint comes after it among the sources."""
+        return next((source for source in reversed(self.sources) if source.is_of(self)), self.sources[0])(self)
+
+    @property
+    def back_end(self) -> str:
+        """The name of its back end among those of its task: that of its source."""
+        return self.source.name
 
     @property
     def scored(self) -> Sequence[str]:
@@ -279,49 +420,10 @@ class Model(Section):
         """What makes probabilities of the outputs of a scorer; None where its checkpoint decides."""
         return None
 
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether it is a checkpoint, of which there is a record; of others the keys are the model."""
-        return bool(self.checkpoint or self.folder or self.train)
-
-    @property
-    def own_files(self) -> dict[str, str]:
-        """The files whose content decides its answers, by key, of a model that is no checkpoint."""
-        return {}
-
-    @property
-    def addresses(self) -> list[str]:
-        """The servers that are asked for it: of the hub, of dumps, or its own."""
-        hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-        return [*([hub] if self.checkpoint else []), *(dump.url for dump in self.predictions.values() if dump.url)]
-
-    @property
-    def gpus(self) -> int:
-        """How many GPUs a job of inference needs, where there are any."""
-        return 1
-
-    def turn(self, model: str, dataset: str) -> str | None:
-        """Names what its jobs must have to themselves, so that they run one after the other; None where they need not.
-
-        Args:
-            model: its name in the config.
-            dataset: the name of the dataset that a job asks; empty where it asks none.
-        """
-        return None
-
-    def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
-        """Returns the cost of an instance; None where it costs nothing.
-
-        Args:
-            answer: the kind of the answers.
-            scored_by: the scoring method; None where that is not known yet.
-            options: those of some instances.
-        """
-        return None
-
     def deciding_keys(self) -> dict[str, Any]:
         """Returns those of the keys that it has as one of its task's back end that decide its answers."""
-        return self.model_dump(mode="json", exclude=set(Model.model_fields))
+        of_sources = {key for source in self.sources for key in source.fields}
+        return self.model_dump(mode="json", exclude={*Model.model_fields, *of_sources})
 
 
 class Tokenizer(Section):

@@ -123,8 +123,9 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
         root = loader.get_single_node()
         check_size(root)
         # Looked for before the content is made: merging (`<<`) writes the merged keys into the mappings.
-        repeated = [] if root is None else sorted(set(repeated_keys(root)), key=lambda found: found.line)
-        lines = {} if root is None else dict(lines_of_node(root))
+        lines: dict[NodePlace, int] = {}
+        # What an alias stands for is met again.
+        repeated = [] if root is None else sorted(set(note_lines(root, (), lines)), key=lambda found: found.line)
         return None if root is None else loader.construct_document(root), repeated, lines
     finally:
         loader.dispose()
@@ -151,29 +152,20 @@ def check_size(root: yaml.Node | None) -> None:
         raise yaml.YAMLError(f"its aliases stand for more than {MOST_NODES:,} values")
 
 
-def repeated_keys(node: yaml.Node) -> Iterator[Repeated]:
-    """Yields the repeated keys in a node and all that it holds."""
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from repeated_keys(item)
-    elif isinstance(node, yaml.MappingNode):
-        first: dict[str, int] = {}
-        for key, value in node.value:
-            line, name = key.start_mark.line + 1, str(key.value)
-            if name in first:
-                yield Repeated(name, line, first[name])
-            first.setdefault(name, line)
-            yield from repeated_keys(value)
-
-
-def lines_of_node(node: yaml.Node, place: NodePlace = ()) -> Iterator[tuple[NodePlace, int]]:
-    """Yields the line of a value and of all that it holds, counted from 1."""
-    yield place, node.start_mark.line + 1
+def note_lines(node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]) -> Iterator[Repeated]:
+    """Notes the lines of a value and of all that it holds, and yields keys that stood in their mapping before."""
+    lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
-            yield from lines_of_node(item, (*place, number))
+            yield from note_lines(item, (*place, number), lines)
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield (*place, str(key.value)), key.start_mark.line + 1
-            if isinstance(value, yaml.CollectionNode):
-                yield from list(lines_of_node(value, (*place, str(key.value))))[1:]
+            name, line = str(key.value), key.start_mark.line + 1
+            inner = (*place, name)
+            if inner in lines:
+                yield Repeated(name, line, lines[inner])
+                # Its value may have all keys of the first one's.
+                yield from note_lines(value, inner, {})
+            else:
+                lines[inner] = line
+                yield from note_lines(value, inner, lines)

@@ -28,7 +28,8 @@ def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> 
     """Makes a table for a terminal of some width: columns of text, then numbers, which are aligned to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, column_gap(width), 0, 0), header_style="dim")
     for column in texts:
-        table.add_column(column, no_wrap=True, vertical="bottom", overflow="ellipsis")
+        # Where there is no room for all, rich cuts the widest of the columns that it may wrap.
+        table.add_column(column, vertical="bottom", overflow="ellipsis")
     for column in numbers:
         table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
     return table
@@ -53,37 +54,26 @@ def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: in
     """
     kept, left_out = list(table.columns), []
     for title in first_to_go:
-        if sum(widths(kept, names, NARROWEST_NAME)) + column_gap(width) * (len(kept) - 1) <= width:
+        if least_width(kept, names) + column_gap(width) * (len(kept) - 1) <= width:
             break
         left_out += [column for column in kept if column.header == title]
         kept = [column for column in kept if column.header != title]
     shown = with_columns(table, kept, width)
-    free = width - column_gap(width) * (len(kept) - 1) - sum(widths(kept, 0, 0)[names:])
-    for column, room in zip(shown.columns, column_widths(widths(kept, 0, 0)[:names], free), strict=False):
-        column.max_width = room
     if not left_out:
         return shown
     titles = ", ".join(str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out)
     return Group(shown, Text(f"\nnot shown in {width} characters: {titles}", style="dim"))
 
 
-def widths(columns: Sequence[Column], names: int, narrowest: int) -> list[int]:
+def least_width(columns: Sequence[Column], names: int) -> int:
     """Returns how many characters columns need, where those of names, from the left, may be cut."""
     needed = [max(line_length(content) for content in (column.header, *column.cells)) for column in columns]
-    return [min(size, narrowest) for size in needed[:names]] + needed[names:]
+    return sum(min(size, NARROWEST_NAME) for size in needed[:names]) + sum(needed[names:])
 
 
 def line_length(content: RenderableType) -> int:
     """Returns how many characters the longest line of a cell takes."""
     return max((cell_len(line) for line in str(content).splitlines()), default=0)
-
-
-def column_widths(needed: Sequence[int], free: int) -> list[int]:
-    """Divides room among columns: each gets what it needs, and where that is too much the widest get less."""
-    room = list(needed)
-    while sum(room) > max(free, len(room)):
-        room[room.index(max(room))] -= 1
-    return room
 
 
 def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:

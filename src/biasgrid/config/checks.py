@@ -172,7 +172,7 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
             folders["train.base.folder"] = (model.train.base.folder, [])
-        wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source == "serve")
+        wanted = CheckpointUse(model.allow_pickle, model.allow_remote_code, model.source.is_served)
         for key, (folder, classes) in folders.items():
             of_classes = wanted._replace(classes=classes, scored=model.scored, activation=model.activation)
             problems = inspect_folder(folder, of_classes) if folder is not None else ()
@@ -188,7 +188,7 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
         if data is not None and not Path(data).is_file():
             problem = f"there is no file {data!r}"
             yield Fault(source, f"models.{name}.train.data", problem, f"a file of data for {model.task}")
-        for key, file in model.own_files.items():
+        for key, file in model.source.files().items():
             if not Path(file).is_file():
                 yield Fault(source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}")
     for number, reference in enumerate(config.report.references):
@@ -214,12 +214,8 @@ def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
     paths: dict[str, str | None] = {"word_lists": config.word_lists}
     for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
-        model, where = config.models[name], f"models.{name}"
-        train = model.train.model_dump() if model.train else {}
-        paths |= {f"{where}.folder": model.folder, f"{where}.train.data": train.get("data")}
-        paths[f"{where}.train.base.folder"] = (train.get("base") or {}).get("folder")
-        paths |= {f"{where}.{key}": file for key, file in model.own_files.items()}
-        paths |= {f"{where}.predictions.{of}.file": dump.file for of, dump in (model.predictions or {}).items()}
+        model = config.models[name]
+        paths |= {f"models.{name}.{key}": path for key, path in model.source.paths().items()}
     paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in filtering_tokenizers(config)}
     paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
     for where, path in paths.items():
@@ -260,8 +256,7 @@ def tokenizer_mask(folder: str) -> str | None:
 
 def filtering_tokenizers(config: Config) -> list[str]:
     """Returns the tokenizers that the expansion for selected models needs."""
-    questions = [config.question(*cell) for cell in config.cells() if not config.models[cell[0]].predictions]
-    needed = {question.tokenizer for question in questions}
+    needed = {question.tokenizer for question in config.selected_variants.values()}
     return [name for name in config.tokenizers if name in needed]
 
 
@@ -289,7 +284,7 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields `labels` of a model that gives no classes, or their lack."""
     model = config.models[name]
     back_ends = config.registry.back_ends
-    own = back_ends.get((model.task, model.source))
+    own = back_ends.get((model.task, model.back_end))
     of_task = (entry.classes for (task, _), entry in back_ends.items() if task == model.task)
     has_classes = own.classes if own else any(of_task)
     if has_classes and not model.labels:
@@ -305,8 +300,6 @@ def source_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     """Yields a model whose task has no back end for where the model comes from."""
     model = config.models[name]
     sources = [origin for task, origin in config.registry.back_ends if task == model.task]
-    if model.source not in sources:
-        key = "predictions" if model.source == "dump" else "task"
-        yield Fault(
-            source, f"models.{name}.{key}", f"{model.task!r} has no back end for {model.source}", one_of(sources)
-        )
+    if model.back_end not in sources:
+        problem = f"{model.task!r} has no back end for {model.back_end}"
+        yield Fault(source, f"models.{name}.{model.source.named_by}", problem, one_of(sources))

@@ -124,7 +124,7 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
     """Yields what back ends that know it beforehand cannot answer, of the very instances that their jobs will ask."""
     for model, dataset in config.cells():
         question, check = config.question(model, dataset), config.back_end_of(model).check
-        if check and not config.models[model].predictions:
+        if check and not config.models[model].source.brings_instances:
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
             for instances in expand(lists[dataset, question.variant]).parts:
                 yield from load_reference(check)(config.models[model], instances)

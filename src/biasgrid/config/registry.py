@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from biasgrid.base.faults import Fault, InputError, Problem
+from pydantic import create_model
+
+from biasgrid.base.faults import Fault, InputError, Problem, one_of
 from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
-from biasgrid.base.sections import Model
+from biasgrid.base.sections import Model, ModelSource
 from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
-from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
+from biasgrid.inference.models.registry import BACK_ENDS, SOURCES, RegistryEntry
 from biasgrid.report.figures.registry import figures
 
 Key = TypeVar("Key")
@@ -45,9 +48,10 @@ class Registry:
 
     def model_section(self, task: str) -> type[Model]:
         """Returns the section of models of a task; an unknown task has no keys of its own."""
-        paths = [entry.section for (served, _), entry in self.back_ends.items() if served == task and entry.section]
-        section: type[Model] = load_reference(paths[0]) if paths else Model
-        return section
+        entries = [entry for (served, _), entry in self.back_ends.items() if served == task]
+        section: type[Model] = next((load_reference(entry.section) for entry in entries if entry.section), Model)
+        sources = [*map(SOURCES.__getitem__, section.SOURCES), *(entry.source for entry in entries if entry.source)]
+        return section_with_sources(section, tuple(map(load_reference, sources))) if sources else section
 
     @property
     def tasks(self) -> list[str]:
@@ -57,6 +61,15 @@ class Registry:
     def figure(self, name: str) -> str:
         """Returns the reference of a figure."""
         return self.figures.get(name) or figures()[name]
+
+
+@cache
+def section_with_sources(section: type[Model], sources: tuple[type[ModelSource], ...]) -> type[Model]:
+    """Returns a section of models with the keys of what they may come from."""
+    fields: dict[str, Any] = {key: field for source in sources for key, field in source.fields.items()}
+    whole = create_model(section.__name__, __base__=section, __doc__=section.__doc__, **fields)
+    whole.sources = sources
+    return whole
 
 
 BUILT_IN = Registry(FAMILIES, BACK_ENDS, {})
@@ -132,11 +145,22 @@ class Plugin:
             raise PluginError(f"has a FAMILY that is {type(family).__name__}", "an object of a class made from Family")
         if not (self.families() or self.back_ends() or self.figures()):
             raise PluginError("holds nothing that biasgrid knows", "FAMILY, BACK_ENDS or a function `figure`")
+        for entry in self.back_ends().values():
+            self.check_class(entry.section, Model)
+            self.check_class(entry.source, ModelSource)
         if isinstance(family, Family):
             for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
             raise PluginError("has a figure without a CAPTION", "text that says what it shows")
+
+    def check_class(self, path: str, kind: type) -> None:
+        """Refuses an entry that names a class which is not there, or not of the kind that it must be."""
+        found = getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
+        if not (isinstance(found, type) and issubclass(found, kind)):
+            raise PluginError(f"names {path}", f"a class made from {kind.__name__}: see docs/extending.md")
+        if unknown := [name for name in getattr(found, "SOURCES", ()) if name not in SOURCES]:
+            raise PluginError(f"names {path}, whose SOURCES has {unknown[0]!r}", f"{one_of(SOURCES)}, or none at all")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""

@@ -1,6 +1,6 @@
 """The sections and keys of a config.
 
-The models here, in `model_section` and in the families' folders are the one source: the schema in `workflow/schemas/`
+The models here, those of tasks, sources and families are the one source: the schema in `workflow/schemas/`
 and the tables of keys in `config/README.md` are generated from them (`biasgrid schema --write .`), and a test
 keeps them in step.
 """
@@ -129,7 +129,7 @@ def checked_model(entry: Any, info: ValidationInfo) -> Model:
         return registry.model_section(str(task)).model_validate(entry)
     errors = [not_one_of("task", task, registry.tasks)]
     try:
-        Model.model_validate(entry)
+        registry.model_section("").model_validate(entry)
     except ValidationError as error:
         errors += [
             InitErrorDetails(type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {}))
@@ -240,7 +240,7 @@ class Config(Section):
     def back_end_of(self, model: str) -> RegistryEntry:
         """Returns where the back end of a model is."""
         entry = self.models[model]
-        return self.registry.back_ends[entry.task, entry.source]
+        return self.registry.back_ends[entry.task, entry.back_end]
 
     def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
         """Returns what a model is asked of a dataset, or of the texts that another model, the writer, answered there.
@@ -262,7 +262,11 @@ class Config(Section):
     @cached_property
     def _asked_of(self) -> Callable[[str, str], Question | None]:
         # Thousands of jobs need what a few thousand cells ask.
-        return cache(lambda dataset, model: self.family(dataset).question(self, dataset, model))
+        return cache(self._question)
+
+    def _question(self, dataset: str, model: str) -> Question | None:
+        family = self.family(dataset)
+        return family.question(self, dataset, model) if self.models[model].source.has_dataset(family.formats) else None
 
     def cells(self) -> list[tuple[str, str]]:
         """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing have none."""
@@ -290,10 +294,7 @@ class Config(Section):
 
     def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
         """Returns what decides predictions beside model and precision, as its back end's `Choices`; see `question`."""
-        entry = self.models[model]
-        # The record of a model without a checkpoint has them.
-        own = entry.deciding_keys() if entry.has_checkpoint else {}
-        return {**self.question(model, dataset, writer).settings, **own}
+        return {**self.question(model, dataset, writer).settings, **self.models[model].source.choices()}
 
     @cached_property
     def readers(self) -> list[str]:
@@ -303,7 +304,7 @@ class Config(Section):
 
     def turn(self, model: str, dataset: str = "") -> str | None:
         """Names what jobs of a model that ask a dataset, or none, must have to themselves; None where they need not."""
-        return self.models[model].turn(model, dataset)
+        return self.models[model].source.mutex(model, dataset)
 
     def files(self, dataset: str, variant: str) -> Any:
         """Returns the files that a dataset's variant is made of."""
@@ -311,13 +312,7 @@ class Config(Section):
 
     def source_of_model(self, name: str) -> dict[str, Any]:
         """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
-        model = self.models[name]
-        if not model.has_checkpoint:
-            return {"keys": model.deciding_keys(), "files": list(model.own_files.values())}
-        folder = f"{self.results}/trained/{name}" if model.train else model.folder
-        source = {"checkpoint": model.checkpoint, "revision": model.revision, "folder": folder}
-        allowed = {"allow_pickle": model.allow_pickle, "allow_remote_code": model.allow_remote_code}
-        return source | {"weights": True} | allowed | {"training": self.training_of(name)}
+        return self.models[name].source.record_source(f"{self.results}/trained/{name}", self.training_of(name))
 
     def training_of(self, name: str) -> dict[str, Any] | None:
         """Returns how a model is trained: its section `train`, and section `synthetic` where it names a strength."""
@@ -372,7 +367,7 @@ class Config(Section):
     def selected_variants(self) -> dict[tuple[str, str], Question]:
         """What is asked of all instances tables that models answer, by dataset and variant: dumps bring their own."""
         return self._questions(
-            [(model, dataset) for model, dataset in self.cells() if not self.models[model].predictions]
+            [(model, dataset) for model, dataset in self.cells() if not self.models[model].source.brings_instances]
         )
 
     def _questions(self, cells: list[tuple[str, str]]) -> dict[tuple[str, str], Question]:

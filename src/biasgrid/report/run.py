@@ -247,8 +247,9 @@ def origin(record: Mapping[str, Any] | None, dumps: Sequence[Mapping[str, Any]])
 def source(record: Mapping[str, Any]) -> str:
     """Names where a checkpoint is from, or the server that answers; else the keys of the config that name it."""
     keys = record.get("keys", {})
-    if endpoint := keys.get("endpoint"):
-        return f"{endpoint['model']} at {endpoint['url']}"
+    for server in keys.values():
+        if isinstance(server, dict) and "url" in server:
+            return f"{server['model']} at {server['url']}"
     return str(record["checkpoint"] or record["folder"] or f"{', '.join(keys)} in the config")
 
 

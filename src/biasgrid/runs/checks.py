@@ -64,12 +64,13 @@ def dumps_of(config: Config) -> Iterator[InputReader]:
     """Yields the dumps of selected cells."""
     for model, dataset in config.cells():
         section, read = config.models[model], config.back_end_of(model).check
-        dump = section.predictions[dataset] if section.predictions else None
-        if dump is not None and dump.file is not None and read:
+        dump = section.source.origin(dataset)
+        if dump is not None and dump["file"] is not None and read:
             lists = [Path(file) for file in config.files(dataset, section.variant or "").subjects]
             # A dump needs no lists.
             known = lists if all(map(Path.is_file, lists)) else []
-            yield Path(dump.file), partial(load_reference(read), Path(dump.file), dump.sha256, section.task, known)
+            path = Path(dump["file"])
+            yield path, partial(load_reference(read), path, dump["sha256"], section.task, known)
 
 
 def training_data(config: Config) -> Iterator[InputReader]:
@@ -114,7 +115,7 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
     cells = [
         (model, dataset, config.question(model, dataset).variant)
         for model, dataset in config.cells()
-        if model in backends and not config.models[model].predictions
+        if model in backends and not config.models[model].source.brings_instances
     ]
     needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
     samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}

@@ -64,7 +64,7 @@ class Layout:
 
     def instances_of_cell(self, dataset: str, model: str) -> Path:
         """Returns the instances table that a model answers, or that its dump holds."""
-        if self.config.models[model].predictions:
+        if self.config.models[model].source.brings_instances:
             return self.imported_tables(dataset, model) / "instances.parquet"
         return self.instances(dataset, self.config.question(model, dataset).variant)
 
@@ -78,13 +78,13 @@ class Layout:
 
     def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
         """Returns the predictions tables of a cell, imported or of its shards."""
-        if self.config.models[model].predictions:
+        if self.config.models[model].source.brings_instances:
             return [self.imported_tables(dataset, model) / "predictions.parquet"]
         return [shard.predictions for shard in self.shards(dataset, model)]
 
     def shards(self, dataset: str, model: str) -> list[Shard]:
         """Returns the shards of a cell's inference, in the order of their instances; an imported cell has none."""
-        if self.config.models[model].predictions:
+        if self.config.models[model].source.brings_instances:
             return []
         count = self.config.datasets[dataset].shards
         return [self.shard(dataset, model, f"{number}-of-{count}") for number in range(1, count + 1)]
@@ -270,4 +270,4 @@ def controls_of_config(config: Config) -> Controls:
     """Returns which of the selected datasets and models are negative controls."""
     of = {name: config.datasets[name].control_of for name in config.run.datasets}
     datasets = {name: about for name, about in of.items() if about in config.run.datasets}
-    return Controls(datasets, [name for name in config.run.models if config.models[name].source == "random"])
+    return Controls(datasets, [name for name in config.run.models if config.models[name].source.is_control])

@@ -109,7 +109,7 @@ def usage_of_cell(layout: Layout, dataset: str, model: str, predictions: Sequenc
     holdings = holdings_of(layout.answers(dataset, model), predictions)
     if holdings is None:
         return {}
-    charge = layout.config.models[model].charge(layout.config.question(model, dataset).answer)
+    charge = layout.config.models[model].source.charge(layout.config.question(model, dataset).answer)
     cost = charge.cost(holdings.tokens_in, holdings.tokens_out) if charge else None
     return {"spent": {**holdings._asdict(), "cost": cost}}
 

@@ -245,11 +245,11 @@ class Planner:
         entry, count = self.config.models[model], self.parameters[model]
         instances = self.instances_of_cell(dataset, model)
         # Predictions that are imported are there already.
-        tokens = Estimate(0) if entry.predictions else self.tokens(dataset, model)
+        tokens = Estimate(0) if entry.source.brings_instances else self.tokens(dataset, model)
         charge = self.charge(dataset, model)
         if charge is not None:
             tokens = server_requests(charge, tokens)
-        flop = tokens if entry.predictions else tokens.times(None if count is None else 2 * count)
+        flop = tokens if entry.source.brings_instances else tokens.times(None if count is None else 2 * count)
         question = self.config.question(model, dataset)
         instances_table, tables = (
             self.layout.instances_of_cell(dataset, model),
@@ -268,7 +268,7 @@ class Planner:
             flop=flop,
             instances_bytes=size_of([instances_table], instances, self.config.family(dataset).instance_bytes),
             predictions_bytes=size_of(tables, instances, question.row_bytes),
-            seconds=Estimate(0) if entry.predictions else self.rate.seconds(instances, flop),
+            seconds=Estimate(0) if entry.source.brings_instances else self.rate.seconds(instances, flop),
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
             measured=self.layout.measures(dataset, model).exists(),
@@ -310,7 +310,7 @@ class Planner:
         """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the longest ones."""
         instances, table = self.texts_of_cell(dataset, writer), self.layout.texts(dataset, writer)
         if table_facts(table) is None:
-            generation = self.config.models[writer].deciding_keys().get("generation")
+            generation = self.config.models[writer].source.deciding_keys().get("generation")
             return instances.times(generation["max_tokens"] if generation else None, "about")
         key = dataset, f"{SCORERS}/{writer}"
         if key not in self.texts:
@@ -327,11 +327,11 @@ class Planner:
         question, capabilities = self.config.question(model, dataset), self.layout.capabilities(model)
         scored_by = json.loads(capabilities.read_text())["scored_by"] if capabilities.exists() else None
         options = [text.words for text in self.texts.get((dataset, question.variant), []) if text.words]
-        return self.config.models[model].charge(question.answer, scored_by, options)
+        return self.config.models[model].source.charge(question.answer, scored_by, options)
 
     def instances_of_cell(self, dataset: str, model: str) -> Estimate:
         """Returns how many instances a model answers; those of predictions to be imported are not known before."""
-        if not self.config.models[model].predictions:
+        if not self.config.models[model].source.brings_instances:
             return self.instances[dataset, self.config.question(model, dataset).variant]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
         return UNKNOWN_NUMBER if facts is None else Estimate(facts.rows)

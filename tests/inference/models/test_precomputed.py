@@ -182,7 +182,7 @@ def test_a_config_names_the_file_in_place_of_a_checkpoint(tmp_path: Path) -> Non
     config = parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")
     assert config.back_end_of("elsewhere").path.endswith(":PrecomputedAnswers")
     assert config.source_of_model("elsewhere") == {"keys": {"answers": str(path)}, "files": [str(path)]}
-    assert config.models["elsewhere"].gpus == 0
+    assert config.models["elsewhere"].source.gpus == 0
     path.unlink()
     with pytest.raises(
         InputError, match=r"models.elsewhere.answers: there is no file '.*'; expected a file of answers"

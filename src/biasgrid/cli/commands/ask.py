@@ -49,7 +49,7 @@ def ask(
             raise UserError("texts and --file are given; expected one of them")
         (tried,) = describe_models([model], labels, name, key)
         asker = Asker(tried, Path(folder))
-        report_proxies(asker.config.models[tried.name].addresses)
+        report_proxies(asker.config.models[tried.name].source.addresses)
         if texts or file is not None or not sys.stdin.isatty():
             source, lines = input_lines(texts, file)
             print_response(asker, read_typed_lines(tried.task, lines, source), as_json)

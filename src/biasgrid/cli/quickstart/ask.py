@@ -23,7 +23,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Run
 from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
+from biasgrid.inference.checkpoints.fetch import record_of_source
 from biasgrid.inference.engine.back_end import Opener
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
@@ -200,8 +200,7 @@ class Asker:
     @cached_property
     def record(self) -> Path:
         """The record of the model, which the grid's rule fetch would make."""
-        source = self.config.source_of_model(self.model.name)
-        record = record_of_keys(**source) if "keys" in source else make_record(**source)
+        record = record_of_source(self.config.source_of_model(self.model.name))
         write_text(self.folder / "model.json", json.dumps(record))
         return self.folder / "model.json"
 
@@ -255,8 +254,6 @@ class Asker:
 
     def _settings(self, kind: str) -> InferenceSettings:
         entry, inference = self.config.models[self.model.name], self.config.inference
-        # The record of a model without a checkpoint has its own.
-        own = entry.deciding_keys() if entry.has_checkpoint else {}
         classes = {"labels": list(entry.labels.values())} if entry.labels else {}
         return InferenceSettings(
             model=self.model.name,
@@ -267,7 +264,7 @@ class Asker:
             seconds_without_progress=60 * inference.time_limit,
             answer=kind,
             threads=os.cpu_count() or 1,
-            choices={**TEXT_FORMS[self.model.task].choices, **classes, **own},
+            choices={**TEXT_FORMS[self.model.task].choices, **classes, **entry.source.choices()},
             section=self.model.section,
             log=self.folder / "ask.log",
         )

@@ -36,19 +36,19 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
     each = seconds / len(datasets)
     cores, tflops = os.cpu_count() or 1, measured_tflops()
-    # One job at a time asks a server.
-    shards = 1 if any("endpoint" in model for model in content["models"].values()) else cores
     for name, section in datasets.items():
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
                 section["limit"] = {"subjects": size, "attributes": size}
-            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in plan_dataset(content, name, section))
+            cells = plan_dataset(content, name, section)
+            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in cells)
             # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
             if needed <= 2 * each or "subjects" not in section:
                 break
         share = max(round(each / needed, 4), 0.0001) if needed > each else None
         section["sample"] = {"share": share, "seed": 1} if share else "all"
-        section["shards"] = shards
+        # One job at a time asks a server.
+        section["shards"] = 1 if any(cell.requests.value for cell in cells) else cores
     return {**content, "datasets": datasets}
 
 

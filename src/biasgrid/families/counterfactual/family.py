@@ -59,7 +59,7 @@ class Counterfactual(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
         entry, section = grid.models[model], section_of(grid, dataset)
-        if entry.task != section.task or entry.predictions or set(entry.labels) != set(section.labels):
+        if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
         options = {"task": entry.task, **section.model_dump(include={"measures", "failure_threshold"})}
         settings: dict[str, Any] = {}

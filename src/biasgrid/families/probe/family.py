@@ -40,7 +40,7 @@ class Probes(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are, in the variant that its section asks for."""
         entry, section = grid.models[model], section_of(grid, dataset)
-        if entry.task != section.task or entry.predictions:
+        if entry.task != section.task:
             return None
         loaded = load_probe_of_dataset(grid, dataset)
         variant = section.answers or default_variant(loaded, section)

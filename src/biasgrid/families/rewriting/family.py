@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.precomputed_file import precomputed_faults
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.rewriting.files.groups import groups_digest
 from biasgrid.families.rewriting.files.targets import read_stop_words, read_targets
@@ -41,7 +40,7 @@ class Rewriting(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
         entry, section = grid.models[model], section_of(grid, dataset)
-        if entry.task != section.task or entry.predictions:
+        if entry.task != section.task:
             return None
         folder = Path(grid.word_lists)
         groups = folder / section.groups
@@ -131,11 +130,10 @@ def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Itera
     """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
     repetitions = section_of(grid, dataset).repetitions
     for name in grid.run.models:
-        file = grid.models[name].own_files.get("answers")
         # Rows of what it is asked of other datasets are no faults.
         others = [other for other in grid.run.datasets if other != dataset and grid.fits(name, other)]
-        if file:
-            yield from precomputed_faults(Path(file), lists.prompts, lists.pairs(), repetitions, alone=not others)
+        source = grid.models[name].source
+        yield from source.prompt_faults(lists.prompts, lists.pairs(), repetitions, not others)
 
 
 def section_of(grid: Grid, dataset: str) -> RewritingDataset:

@@ -47,7 +47,7 @@ class Statements(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
         entry, section = grid.models[model], section_of(grid, dataset)
-        if entry.task != section.task or entry.predictions:
+        if entry.task != section.task:
             return None
         options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)

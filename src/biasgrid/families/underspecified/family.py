@@ -130,8 +130,8 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
         problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
         yield Fault(source, "run", problem + nearest_name(str(variant), section.variants), one_of(section.variants))
         return
-    if grid.models[model].predictions:
-        yield from dump_faults(grid, source, model, dataset)
+    yield from grid.models[model].source.cell_faults(model, dataset, grid.results, source)
+    if grid.models[model].source.brings_instances:
         return
     tokenizer = filtering_tokenizer(section, variant)
     entry = grid.tokenizers.get(tokenizer) if tokenizer else None
@@ -139,21 +139,6 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
         problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
         expected = "one of them, or `subjects` in the variant, or `target_scoring` in the dataset"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
-
-
-def dump_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields what keeps an imported model from having its dump of a dataset."""
-    key = f"models.{model}.predictions"
-    dump = grid.models[model].predictions.get(dataset)
-    if dump is None:
-        given = ", ".join(grid.models[model].predictions)
-        yield Fault(source, key, f"no dump of the selected dataset {dataset!r}, only of {given}", "one of each dataset")
-    elif dump.file is not None and not Path(dump.file).is_file():
-        problem = f"there is no file {dump.file!r}"
-        yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
-    elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(grid.results).resolve()):
-        problem = f"{dump.file!r} lies in the folder of results, whose files are removed and made again"
-        yield Fault(source, f"{key}.{dataset}.file", problem, "a file of your own: copy it to another folder")
 
 
 ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
@@ -196,11 +181,11 @@ class Underspecified(Family):
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         if entry.variant is None:
             return None
-        dump = entry.predictions.get(dataset)
-        settings: dict[str, Any] = {"scoring": dump.scoring if dump else grid.scoring}
+        imported = entry.source.scoring(dataset)
+        settings: dict[str, Any] = {"scoring": imported or grid.scoring}
         of_groups = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
         options = {"task": entry.task, **settings, **section.model_dump(include=of_groups)}
-        if grid.inference.precision in COARSE_PRECISIONS and not dump:
+        if grid.inference.precision in COARSE_PRECISIONS and not imported:
             options["precision"] = grid.inference.precision
         if is_generative(entry.variant):
             # Options are letters, whose probabilities are read in one way.
@@ -208,7 +193,7 @@ class Underspecified(Family):
         if section.stereotypes:
             options["stereotypes"] = groups_named(Path(grid.word_lists, section.stereotypes))
         row_bytes = BYTES_PER_INSTANCE.get(entry.task, 0)
-        if entry.task == "fill-mask" and dump is None:
+        if entry.task == "fill-mask" and imported is None:
             pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0

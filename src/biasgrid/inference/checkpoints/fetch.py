@@ -129,6 +129,19 @@ def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[s
     return {**nothing, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
+def record_of_source(source: Mapping[str, Any], earlier: str | Path | None = None) -> dict[str, Any]:
+    """Returns the record of a checkpoint, or of a model without one.
+
+    Args:
+        source: where it is from, as arguments of `make_record` or `record_of_keys`.
+        earlier: where an earlier record may lie, whose commit a tag or branch keeps.
+    """
+    if "keys" in source:
+        return record_of_keys(**source)
+    commit = recorded_commit(earlier, source["checkpoint"], source["revision"]) if earlier else None
+    return make_record(**source, commit=commit)
+
+
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:
     """Returns the commit that a revision stood for when it was first fetched, None where that is not on record.
 

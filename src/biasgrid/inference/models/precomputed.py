@@ -11,10 +11,10 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.precomputed_file import read_precomputed, shorten_prompt
+from biasgrid.base.sections import Model
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
-from biasgrid.inference.models.generation.sources import GenerativeModel
 from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("original", "with_system", "whole")
@@ -63,10 +63,10 @@ class PrecomputedAnswers(BackEnd):
         return said.select("response", status=status)
 
 
-def precomputed_answer_faults(section: GenerativeModel, instances: pl.DataFrame) -> list[Fault]:
+def precomputed_answer_faults(section: Model, instances: pl.DataFrame) -> list[Fault]:
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
-    assert section.answers is not None
-    return match_answers(Path(section.answers), instances)[1]
+    (file,) = section.source.files().values()
+    return match_answers(Path(file), instances)[1]
 
 
 def match_answers(path: Path, instances: pl.DataFrame) -> tuple[pl.DataFrame, list[Fault]]:

@@ -12,7 +12,7 @@ class RegistryEntry(NamedTuple):
         path: `reference:class` of a `BackEnd`; of the source `dump` of a function as `unqover.dumps.import_dump`. In a
             plugin the reference may be left out: it is the plugin's own file.
         answers: the kinds of answers that it gives, modules of `tables.answers`.
-        section: `reference:class` of what the config may say of its models, a kind of `model_section.Model`;
+        section: `reference:class` of what the config may say of its models, a kind of `base.sections.Model`;
             empty where they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
         look: `reference:function` that finds out, before a model is asked to choose, how it can be: called with its
@@ -21,6 +21,8 @@ class RegistryEntry(NamedTuple):
         check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
             section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
             `unqover.dumps.read_dump`; empty where nothing is known before.
+        source: `reference:class` of the `base.sections.ModelSource` that its models come from; empty where that is one
+            of `SOURCES`, which models of any task may have.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
     """
 
@@ -29,22 +31,28 @@ class RegistryEntry(NamedTuple):
     section: str = ""
     classes: bool = False
     joined: bool = False
+    source: str = ""
     look: str = ""
     check: str = ""
 
     def relative_to(self, reference: str) -> RegistryEntry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section, look, check = (
+        path, section, look, check, source = (
             f"{reference}{path}" if path[:1] == ":" else path
-            for path in (self.path, self.section, self.look, self.check)
+            for path in (self.path, self.section, self.look, self.check, self.source)
         )
-        return self._replace(path=path, section=section, look=look, check=check)
+        return self._replace(path=path, section=section, look=look, check=check, source=source)
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]
 IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.reading:import_dump", "biasgrid.formats.unqover.reading:read_dump"
 CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
-GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.sources:GenerativeModel"
+GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.section:GenerativeModel"
+SOURCES = {
+    "weights": f"{MODELS_PACKAGE}.sources.weights:Weights",
+    "dump": f"{MODELS_PACKAGE}.sources.dump:Dumps",
+}
+"""What models of any task may come from, by the names in `SOURCES` of their sections."""
 SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text"),
@@ -75,20 +83,24 @@ BACK_ENDS = {
     ("text-generation", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration", ("choice", "text"), section=GENERATIVE_SECTION
     ),
-    ("text-generation", "endpoint"): SERVER,
-    ("text-generation", "serve"): SERVER,
+    ("text-generation", "endpoint"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.endpoint:EndpointSource"),
+    ("text-generation", "serve"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.serve:ServeSource"),
     ("text-generation", "random"): RegistryEntry(
-        f"{MODELS_PACKAGE}.random_answers:RandomAnswers", ("choice", "text"), section=GENERATIVE_SECTION
+        f"{MODELS_PACKAGE}.random_answers:RandomAnswers",
+        ("choice", "text"),
+        section=GENERATIVE_SECTION,
+        source=f"{MODELS_PACKAGE}.sources.random:RandomSource",
     ),
     ("text-generation", "answers"): RegistryEntry(
         f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
         ("text",),
         section=GENERATIVE_SECTION,
         check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
+        source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",
     ),
 }
-"""By task and source: `weights` of a checkpoint, a `dump` of predictions, or `itself`, which needs neither; or the name
-that a section of models gives its `source`."""
+"""By task and source: `weights` of a checkpoint, a `dump` of predictions, `itself`, which needs neither, or the name of
+another source; or what else a section of models names as its `back_end`."""
 
 
 def modules_of_entry(entry: RegistryEntry, answer: str) -> list[str]:

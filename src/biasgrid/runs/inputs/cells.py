@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.addresses import address_digest, public_address
 from biasgrid.base.references import stage
 from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
@@ -97,15 +96,14 @@ class CellInputs:
         """Returns the predictions of a cell, whose texts another model reads."""
         return self.layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
 
-    def dump_origin(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns where a cell's dump is from, and its digest; of an address its public part and a digest of it all."""
-        dump = self.grid.models[wildcards.model].predictions[wildcards.dataset]
-        address = {"url": public_address(dump.url), "address": address_digest(dump.url)} if dump.url else {"url": None}
-        return dict(file=dump.file, sha256=dump.sha256, **address)
+    def dump_origin(self, wildcards: Wildcards) -> dict[str, Any] | None:
+        """Returns where a cell's dump is from; None where its model is asked."""
+        return self.grid.models[wildcards.model].source.origin(wildcards.dataset)
 
     def dump(self, wildcards: Wildcards) -> str | Path:
         """Returns a cell's dump, which is downloaded first where the config gives a url."""
-        return self.dump_origin(wildcards)["file"] or self.layout.dump(wildcards.dataset, wildcards.model)
+        origin = self.dump_origin(wildcards)
+        return (origin and origin["file"]) or self.layout.dump(wildcards.dataset, wildcards.model)
 
     def dump_reader(self, wildcards: Wildcards) -> str:
         """Returns what reads a cell's dump, as `reference:function`."""
@@ -149,7 +147,7 @@ class CellInputs:
             "answer": question.answer,
             "names": list(self.inputs.metrics(wildcards.dataset).names),
             "expected": self.grid.what_predictions_say(wildcards.model, wildcards.dataset),
-            "dump": self.dump_origin(wildcards) if self.inputs.is_imported(wildcards.model) else None,
+            "dump": self.dump_origin(wildcards),
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
             "recomputed": self.recomputation(wildcards),

@@ -102,8 +102,8 @@ class GridInputs:
         return self.grid.reference_of_family(wildcards.dataset)
 
     def is_imported(self, model: str) -> bool:
-        """Says whether a model has dumps of predictions in place of weights."""
-        return bool(self.grid.models[model].predictions)
+        """Says whether a model's answers are imported, with what was asked."""
+        return self.grid.models[model].source.brings_instances
 
     def of_cells(self, file: CellFile, *datasets: str) -> list[str]:
         """Returns a file of each cell, of the whole grid or of some datasets."""

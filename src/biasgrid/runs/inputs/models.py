@@ -116,11 +116,11 @@ class ModelInputs:
 
     def deciding_keys(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the keys of a model that decide its answers."""
-        return self.grid.models[wildcards.model].deciding_keys()
+        return self.grid.models[wildcards.model].source.deciding_keys()
 
     def gpus(self, wildcards: Wildcards) -> int:
         """Returns how many GPUs a job of a model needs, where there are any."""
-        return 0 if self.grid.inference.device == "cpu" else self.grid.models[wildcards.model].gpus
+        return 0 if self.grid.inference.device == "cpu" else self.grid.models[wildcards.model].source.gpus
 
     def mutexes(self) -> dict[str, Callable[[Wildcards], int]]:
         """Returns resources of which there is one each: jobs that need the same one run one after the other."""

@@ -15,7 +15,6 @@ ACROSS = (SCORING, PROMPT)
 """What must be alike in models that are ranked together, unless the config says otherwise."""
 OF_WRITING = ("temperature", "top_p", "max_tokens", "seed", "thinking", "system")
 """What decides texts, of the section `generation`."""
-OF_SERVERS = ("endpoint", "serve")
 PLAIN, TEMPLATE = "plain", "chat template"
 REFUSED, PROBABILITY, ROOM = "refused", "answer_probability", "room"
 UNLIKE_REFUSALS = 0.05
@@ -44,8 +43,9 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     """
     # Only of models that write is it recorded how their options were scored.
     asked = {SCORING: predictions.get("scored_by") or predictions.get("scoring")}
-    server = next((predictions[name] for name in OF_SERVERS if predictions.get(name)), None)
-    of_server = None if server is None else PLAIN if server.get("api") == "completions" else TEMPLATE
+    # Only what is said of a server names an API.
+    apis = [said["api"] for said in predictions.values() if isinstance(said, Mapping) and "api" in said]
+    of_server = None if not apis else PLAIN if apis[0] == "completions" else TEMPLATE
     asked[PROMPT] = predictions.get(PROMPT) or of_server
     written = predictions.get("generation") or {}
     asked |= {name: written.get(name) for name in OF_WRITING}

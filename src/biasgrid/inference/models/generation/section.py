@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from biasgrid.base.sections import NOT_EMPTY, KeysError, Section
+from biasgrid.base.sections import NOT_EMPTY, KeysError, Model, Section
 
 DATE = "2024-07-26"
 """The day that chat templates write down as today where a config names none."""
@@ -79,6 +79,28 @@ class Generation(Section):
         if not isinstance(value, dict):
             raise ValueError("expected true, false, or the keys begin and end")
         return Thinking.model_validate(value)
+
+
+class GenerativeModel(Model):
+    """A model that writes."""
+
+    generation: Generation = Field(Generation(), description="how it writes texts")
+    chat_template: bool = Field(
+        True,
+        description="whether the checkpoint's chat template is used if it has one; `false` asks it plainly, as a base "
+        "model whose tokenizer has a template",
+    )
+    date: Day = Field(
+        DATE,
+        description="the day that a chat template writes down as today, so that no prompt depends on when it is asked; "
+        "of a model that is served the server decides",
+    )
+
+    @model_validator(mode="after")
+    def _dates_its_prompts(self) -> GenerativeModel:
+        if self.date != DATE and not self.source.runs_here:
+            raise KeysError("expected `date` only of a model whose prompts are written here: set it on the server")
+        return self
 
 
 def option_spellings(options: Sequence[str | None]) -> list[list[str]]:

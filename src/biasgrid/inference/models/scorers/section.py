@@ -51,9 +51,9 @@ class Classifier(Model):
     )
 
     @property
-    def source(self) -> str:
-        """What gives its answers: a scorer has a back end of its own."""
-        return "scorer" if self.scorer else super().source
+    def back_end(self) -> str:
+        """The name of its back end: a scorer has one of its own."""
+        return "scorer" if self.scorer else super().back_end
 
     @property
     def scored(self) -> Sequence[str]:

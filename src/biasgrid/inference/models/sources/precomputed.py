@@ -1,0 +1,50 @@
+"""Answers that were made elsewhere, in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from biasgrid.base.faults import Fault
+from biasgrid.base.precomputed_file import precomputed_faults
+from biasgrid.base.sections import ModelSource
+
+
+class PrecomputedSource(ModelSource):
+    """A file of answers in place of a checkpoint."""
+
+    name = "answers"
+    keys = ("answers",)
+    fields: ClassVar = {
+        "answers": (
+            str | None,
+            Field(
+                None,
+                description="file of answers that are there, in place of a checkpoint: `.jsonl`, `.csv` or `.parquet` "
+                "with the columns `prompt` (as it stands in the file of prompts), `group`, `repetition` (from 0) and "
+                "`response`",
+            ),
+        )
+    }
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns the file's path; of its content the record has a digest."""
+        return self.files()
+
+    def files(self) -> dict[str, str]:
+        """Returns the file."""
+        return {"answers": self.section}
+
+    @property
+    def gpus(self) -> int:
+        """None, as nobody computes."""
+        return 0
+
+    def prompt_faults(
+        self, prompts: Collection[str], asked: Collection[tuple[str, str]], repetitions: int, alone: bool
+    ) -> Iterable[Fault]:
+        """Returns what is wrong with the file, or not in it."""
+        return precomputed_faults(Path(self.section), prompts, asked, repetitions, alone=alone)

@@ -1,0 +1,35 @@
+"""Answers at random: the control that shows what a measure says of no model at all."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from biasgrid.base.sections import ModelSource, Section
+
+
+class Random(Section):
+    """A model that knows nothing: what a measure says of it is what it says of no model at all."""
+
+    seed: int = Field(1, ge=0, lt=2**63, description="seed of its answers; of it and of what is asked they depend")
+
+
+class RandomSource(ModelSource):
+    """A seed in place of a checkpoint."""
+
+    name = "random"
+    keys = ("random",)
+    fields: ClassVar = {
+        "random": (Random | None, Field(None, description="answers at random, in place of a checkpoint: a control"))
+    }
+    is_control = True
+
+    def deciding_keys(self) -> dict[str, Any]:
+        """Returns the seed."""
+        return {"random": self.section.model_dump(mode="json")}
+
+    @property
+    def gpus(self) -> int:
+        """None, as nobody computes."""
+        return 0

@@ -1,0 +1,44 @@
+"""Servers that a job starts, which load a checkpoint."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from biasgrid.base.addresses import address_digest
+from biasgrid.base.sections import KeysError
+from biasgrid.inference.models.servers.section import Serve
+from biasgrid.inference.models.sources.server import ServerSource
+from biasgrid.inference.models.sources.weights import Weights
+
+
+class ServeSource(ServerSource, Weights):
+    """A server for each job, which answers for a checkpoint."""
+
+    name = "serve"
+    keys = ()
+    fields: ClassVar = {
+        "serve": (
+            Serve | None,
+            Field(None, description="a server that is started for each job, and answers for a checkpoint"),
+        )
+    }
+    runs_here = False
+    is_served = True
+
+    def check(self) -> None:
+        """Refuses a server without a checkpoint; see `ServerSource`."""
+        if not Weights.is_of(self.model):
+            raise KeysError("expected a `checkpoint`, `folder` or `train` beside `serve`")
+        super().check()
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs the server is given."""
+        gpus: int = self.section.gpus
+        return gpus
+
+    def mutex(self, name: str, dataset: str) -> str | None:
+        """Names the cell, of which one job has a server at a time."""
+        return f"cell_{address_digest(f'{name} {dataset}')}"
