@@ -38,7 +38,7 @@ from biasgrid.stats.noise.variance import (
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
+from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
@@ -56,6 +56,7 @@ ATTRIBUTES = "attributes"
 ONE_OF_FACTOR = {
     "names": "one name: nothing can be said of the group",
     "terms": "one term: nothing can be said of the group",
+    FORMATS: "one prompt format",
     ATTRIBUTES: "one attribute",
 }
 """Why a claim about all factors has no interval, where there is one alone."""
@@ -197,7 +198,8 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     is_share = settings.units.get(measure) == "share"
     first, values = over_first_factor(sums, may_grow=not is_share), sums.values
-    names = [factor for factor in list(sums.along)[1:] if factor != ATTRIBUTES]
+    names = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS)]
+    formats = sources_of_formats(sums, may_grow=not is_share)
     claims_all = sums.claims_all and bool(names)
     of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
     lists = sources_of_groups(sums) if of_groups else [over_names(sums, factor) for factor in names]
@@ -206,7 +208,14 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     )
     label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
-    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
+    is_claim = not claims_all and not formats
+    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first))
+    if formats and not claims_all:
+        rows = with_intervals(whole, sums, [*first.sources, *formats], "combined", settings, first)
+        text = reasons_over_all(reasons(sums, first)["reason"], {FORMATS: formats})
+        yield rows.with_columns(
+            generalises_to=pl.lit(join_factors([sums.factor, FORMATS])), is_claim=pl.lit(value=True), reason=text
+        )
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
@@ -215,10 +224,26 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
             .drop_nulls("low")
         )
         further = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
-        combined = with_intervals(whole, sums, [*first.sources, *lists, *further], "combined", settings, first)
-        text = reasons_over_all(reasons(sums, first)["reason"], {ATTRIBUTES: further, of_names: lists})
+        combined = with_intervals(
+            whole, sums, [*first.sources, *lists, *formats, *further], "combined", settings, first
+        )
+        text = reasons_over_all(
+            reasons(sums, first)["reason"], {ATTRIBUTES: further, FORMATS: formats, of_names: lists}
+        )
         rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
         yield rows if claims_all else rows.drop_nulls("low")
+
+
+def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
+    """Returns how numbers vary with prompt formats, where there are several: as with the units of a first factor."""
+    if FORMATS not in sums.along:
+        return []
+    if sums.interval == SHARES:
+        return [over_names(sums, FORMATS)]
+    found = over_first_factor(replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow)
+    # Formats in which numbers are all the same add nothing to what clusters tell.
+    variance = np.where(np.isnan(found.source.variance) & (found.units > 1), 0.0, found.source.variance)
+    return [found.source._replace(variance=variance), *found.sources[1:]]
 
 
 def join_factors(factors: Iterable[str]) -> str:

@@ -1,0 +1,115 @@
+"""Prompt formats as a random factor: what is claimed is claimed of other formats, too."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+from biasgrid.stats.clusters import clusters_of_templates, number_templates, parse_units, template_units
+from biasgrid.stats.estimate import estimate
+from biasgrid.stats.noise.components import components_of, crossed_components
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, Sums
+
+SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED = 6, 5, 7, 3
+SHAPE = (SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED)
+SPREAD = {"template": 0.4, "format": 0.4, "rest": 0.3}
+"""Standard deviations of what an association has in a template, in a format, and in one of both alone."""
+
+
+def world(random: np.random.Generator, truth: np.ndarray, gain: float = 0.0) -> Sums:
+    """Associations whose formats, and templates, have random effects; a format may multiply all of them."""
+    values = truth[:, :, None, None] * (1 + gain * random.normal(size=FORMATS_ASKED))
+    values = values + SPREAD["template"] * random.normal(size=(*SHAPE[:3], 1))
+    values = values + SPREAD["format"] * random.normal(size=(*SHAPE[:2], 1, FORMATS_ASKED))
+    values = values + SPREAD["rest"] * random.normal(size=SHAPE)
+    flat = values.reshape(SUBJECTS * ATTRIBUTES, -1)
+    keys = pl.DataFrame(list(product(map(str, range(SUBJECTS)), map(str, range(ATTRIBUTES)))), orient="row")
+    keys = keys.rename(dict(zip(keys.columns, ("subject", "attribute"), strict=True)))
+    keys = keys.with_columns(n=pl.lit(21, pl.Int64), left_out=pl.lit(0, pl.Int64))
+    units = [f"{template}/{place}" for template, place in product(range(TEMPLATES_ASKED), range(FORMATS_ASKED))]
+    along = {TEMPLATES: Along(units, np.stack([flat, np.ones_like(flat)], axis=-1))}
+    return Sums(keys, along, MEAN, "moderated t", test="q").named("gamma")
+
+
+def coverage(gain: float, seeds: int) -> dict[str, float]:
+    """How often the intervals of associations cover what is true, by the factors that they are over."""
+    random, found = np.random.default_rng(7), []
+    for _ in range(seeds):
+        truth = random.normal(size=SHAPE[:2])
+        rows = estimate([world(random, truth, gain)], StatisticsSettings())
+        within = pl.col("truth").is_between("low", "high").mean()
+        numbers = pl.Series("truth", np.tile(truth.ravel(), len(rows) // truth.size))
+        found.append(rows.with_columns(numbers).group_by("generalises_to").agg(within))
+    means = pl.concat(found).group_by("generalises_to").agg(pl.col("truth").mean())
+    return dict(means.rows())
+
+
+def test_intervals_over_formats_cover_and_those_over_clusters_alone_do_not() -> None:
+    found = coverage(gain=0.0, seeds=40)
+    assert found["clusters x formats"] >= 0.93
+    assert found["clusters"] <= 0.85
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gain", [0.0, 0.3])
+def test_intervals_over_formats_cover_whatever_formats_do(gain: float) -> None:
+    assert coverage(gain, seeds=300)["clusters x formats"] >= 0.93
+
+
+def test_a_claim_is_over_formats_where_there_are_several_and_as_ever_where_there_is_one() -> None:
+    sums = world(np.random.default_rng(1), np.zeros(SHAPE[:2]))
+    rows = estimate([sums], StatisticsSettings())
+    assert rows.filter("is_claim")["generalises_to"].unique().to_list() == ["clusters x formats"]
+    units, columns = sums.along[TEMPLATES]
+    one = Along([unit[0] for unit in units[::3]], columns[:, ::3])
+    plain = estimate([Sums(sums.keys, {TEMPLATES: one}, MEAN, "moderated t", test="q")], StatisticsSettings())
+    assert plain["generalises_to"].unique().to_list() == ["clusters"]
+    alone = Along([f"{unit[0]}/0" for unit in units[::3]], columns[:, ::3])
+    only = estimate([Sums(sums.keys, {TEMPLATES: alone}, MEAN, "moderated t", test="q")], StatisticsSettings())
+    assert only.filter("is_claim")["reason"].unique().to_list() == ["one prompt format"]
+    assert only.filter("is_claim")["low"].null_count() == len(sums.keys)
+
+
+def test_a_unit_is_a_template_in_a_format() -> None:
+    asked = pl.DataFrame({"template": [3, 0, 3], "prompt_format": [1, 0, 0]}, schema_overrides={"template": pl.UInt16})
+    units = template_units(asked)
+    place, names = number_templates(units)
+    assert [names[each] for each in place] == ["3/1", "0/0", "3/0"]
+    assert parse_units(["3/1", "4"])[0].tolist() == [3, 4]
+    assert parse_units(["3/1", "4"])[1] == ["1", ""]
+    assert clusters_of_templates(units, [0, 1, 2, 2]).tolist() == [1, 0, 1]
+    plain = template_units(asked.drop("prompt_format"))
+    assert number_templates(plain)[1] == ["0", "3"]
+
+
+def test_clusters_and_formats_are_sums_of_the_same_units() -> None:
+    sums = world(np.random.default_rng(2), np.zeros(SHAPE[:2]))
+    clustered = sums.clustered([0, 0, 1, 2, 3, 4, 5])
+    assert clustered.along[TEMPLATES].units == ["0", "1", "2", "3", "4", "5"]
+    assert clustered.along[FORMATS].units == ["0", "1", "2"]
+    columns = sums.along[TEMPLATES].sums.reshape(-1, TEMPLATES_ASKED, FORMATS_ASKED, 2)
+    assert clustered.along[FORMATS].sums == pytest.approx(columns.sum(axis=1))
+    assert clustered.along[TEMPLATES].sums[:, 0] == pytest.approx(columns[:, :2].sum(axis=(1, 2)))
+    assert clustered.values == pytest.approx(sums.values)
+
+
+def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
+    random, shape = np.random.default_rng(3), (20, 8, 6, 5)
+    spread = {(): 0.5, (1,): 1.0, (2,): 0.3, (3,): 0.4, (1, 2): 0.6, (1, 3): 0.7, (2, 3): 0.2, (1, 2, 3): 0.5}
+    drawn = []
+    for _ in range(40):
+        parts = [
+            size * random.normal(size=[length if axis in (0, *axes) else 1 for axis, length in enumerate(shape)])
+            for axes, size in spread.items()
+        ]
+        drawn.append(sum(parts))
+    found = [crossed_components(utilities) for utilities in drawn]
+    means = {axes: float(np.mean([each[axes] for each in found])) for axes in spread}
+    assert means == pytest.approx({axes: size**2 / 2 for axes, size in spread.items()}, abs=0.03)
+    of_two = components_of(drawn[0][..., 0])
+    assert of_two is not None
+    assert [*of_two] == [*crossed_components(drawn[0][..., 0]).values()]
