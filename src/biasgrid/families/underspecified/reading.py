@@ -376,6 +376,18 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
     return lines[0][1] if lines else ""
 
 
+def read_prompts(paths: Sequence[Path], faults: list[Fault]) -> tuple[QuestionPrompt, ...]:
+    """Reads prompts, each of which must differ from all others."""
+    found: dict[QuestionPrompt, Path] = {}
+    for path in paths:
+        prompt = prompt_of(path, word_list_lines(path, faults), faults)
+        if prompt in found:
+            faults.append(Fault(str(path), "", f"the prompt of {found[prompt]} again", "prompts that differ"))
+        elif prompt:
+            found[prompt] = path
+    return tuple(found)
+
+
 def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     """Reads all word lists of a variant and returns them with every fault that is in them."""
     faults: list[Fault] = []
@@ -393,8 +405,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    prompt = prompt_of(files.prompt, word_list_lines(files.prompt, faults), faults) if files.prompt else None
-    given = files.mask, files.limit, files.pronouns, files.sample, prompt
+    given = files.mask, files.limit, files.pronouns, files.sample, read_prompts(files.prompts, faults)
     return WordLists(templates, subjects, attributes, filler, *given), faults
 
 
