@@ -14,9 +14,9 @@ from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
-from biasgrid.stats.estimate import over_first_factor, sources_of_formats
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.noise.components import components_of, crossed_components, indices_of
+from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
 from biasgrid.stats.noise.redundancy import known_correlation, likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
