@@ -26,10 +26,12 @@ from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.terms import derive, difference, records_of, scores_of_terms
+from biasgrid.stats.clusters import template_units
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
@@ -108,7 +110,9 @@ def unanswered_headlines(several: pl.DataFrame, answered: pl.DataFrame, threshol
 
 
 def class_records(answered: pl.DataFrame) -> Records:
-    """Makes records of answers: a case is a template with the values of all parameters but that which is compared.
+    """Makes records of answers.
+
+    A case is a template, in one prompt format, with the values of all parameters but that which is compared.
 
     Args:
         answered: rows of `by_class`; those without an answer have no share.
@@ -118,11 +122,12 @@ def class_records(answered: pl.DataFrame) -> Records:
         pl.when(pl.col("place") != place).then(pl.col("names").list.get(place, null_on_oob=True).cast(pl.String))
         for place in range(width)
     ]
+    units = answered.with_columns(template=pl.Series(template_units(answered)))
     case = pl.concat_str(
         [pl.col("template", "place", "repetition").cast(pl.String), *(other.fill_null("") for other in others)],
         separator=CASE_SEPARATOR,
     )
-    keys = answered.select(
+    keys = units.select(
         "template", "bias_type", "group", case=case.rank("dense").cast(pl.Int64) - 1, term=pl.col("subject")
     )
     share = float_column(answered, "share")
@@ -348,7 +353,7 @@ STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
 
 def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
     """Puts statements beside their negations, whose columns end in `negated`; keys are those of the statement."""
-    on = [name for name in ("pair", "repetition", "place") if name in table.columns]
+    on = [name for name in ("pair", "repetition", "place", PROMPT_FORMAT) if name in table.columns]
     paired = table.drop_nulls("pair")
     stated, negation = paired.filter(~pl.col("negated")), paired.filter("negated")
     other = negation.select(*on, pl.col("share", "says_yes", "is_right").name.suffix(" negated"))

@@ -40,8 +40,6 @@ def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> 
             yield Fault(source, key, given, "no prompt, which is for generative models (`llm`) alone")
         if chosen.prompt and chosen.prompts:
             yield Fault(source, key, f"{chosen.prompt!r} beside `prompts`", "one of both")
-        for name in dict.fromkeys(each for each in files if files.count(each) > 1):
-            yield Fault(source, f"{key}s", f"{name!r} twice", "each prompt format once")
 
 
 def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:

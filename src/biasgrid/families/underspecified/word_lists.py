@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import Sample, sample_content
 
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
@@ -43,17 +44,8 @@ class QuestionTemplate:
         return (1, 2) if first == 1 else (2, 1)
 
 
-@dataclass(frozen=True)
-class QuestionPrompt:
-    """What is put around a question.
-
-    Attributes:
-        text: the prompt behind the context, with placeholders for the question and both options.
-        system: the system text, None without one.
-    """
-
-    text: str
-    system: str | None = None
+class QuestionPrompt(Prompt):
+    """What is put around a question, behind the context: placeholders are the question and both options."""
 
     def letters(self, template: QuestionTemplate) -> tuple[str, str]:
         """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
