@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import polars as pl
 import pytest
+from format_worlds import FORMATS_ASKED, SHAPE, TEMPLATES_ASKED, world
 
 from biasgrid.stats.clusters import clusters_of_templates, number_templates, parse_units, template_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.components import components_of, crossed_components
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, Sums
-
-SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED = 6, 5, 7, 3
-SHAPE = (SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED)
-SPREAD = {"template": 0.4, "format": 0.4, "rest": 0.3}
-"""Standard deviations of what an association has in a template, in a format, and in one of both alone."""
-
-
-def world(random: np.random.Generator, truth: np.ndarray, gain: float = 0.0) -> Sums:
-    """Associations whose formats, and templates, have random effects; a format may multiply all of them."""
-    values = truth[:, :, None, None] * (1 + gain * random.normal(size=FORMATS_ASKED))
-    values = values + SPREAD["template"] * random.normal(size=(*SHAPE[:3], 1))
-    values = values + SPREAD["format"] * random.normal(size=(*SHAPE[:2], 1, FORMATS_ASKED))
-    values = values + SPREAD["rest"] * random.normal(size=SHAPE)
-    flat = values.reshape(SUBJECTS * ATTRIBUTES, -1)
-    keys = pl.DataFrame(list(product(map(str, range(SUBJECTS)), map(str, range(ATTRIBUTES)))), orient="row")
-    keys = keys.rename(dict(zip(keys.columns, ("subject", "attribute"), strict=True)))
-    keys = keys.with_columns(n=pl.lit(21, pl.Int64), left_out=pl.lit(0, pl.Int64))
-    units = [f"{template}/{place}" for template, place in product(range(TEMPLATES_ASKED), range(FORMATS_ASKED))]
-    along = {TEMPLATES: Along(units, np.stack([flat, np.ones_like(flat)], axis=-1))}
-    return Sums(keys, along, MEAN, "moderated t", test="q").named("gamma")
 
 
 def coverage(gain: float, seeds: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ of APES, computed as it computes them, and the checks whether a cell was measure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, prompt_sign
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
@@ -25,8 +25,10 @@ from biasgrid.families.validity import equal_scores, few_names, improbable, one_
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
-from biasgrid.groups.terms import derive, difference, records_of, scores_of_terms
+from biasgrid.groups.terms import derive as derive_of_groups
+from biasgrid.groups.terms import difference, records_of, scores_of_terms
 from biasgrid.stats.clusters import template_units
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
@@ -210,6 +212,23 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     if options["mode"] == "apes":
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
     yield from measures_of_classes(exploded, options)
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what arbitrary groups of terms would give, and whether differences of classes depend on the prompt format.
+
+    Args:
+        estimates: those of a cell.
+        sums: its sums.
+        options: see `measure`.
+        settings: clusters, level and the like.
+    """
+    found = derive_of_groups(estimates, sums, options, settings)
+    differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
+    of_formats = prompt_sign(differences, settings)
+    return found._replace(estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed"))
 
 
 def evidence(cell: MeasuredCell) -> Evidence:

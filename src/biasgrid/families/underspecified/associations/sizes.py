@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
+from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.associations import intensity
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.components import two_lists
-from biasgrid.families.underspecified.associations.group_sizes import strengths_of_groups
+from biasgrid.families.underspecified.associations.components import counted_association, two_lists
+from biasgrid.families.underspecified.associations.group_sizes import OF_GROUPS, is_of_groups, strengths_of_groups
 from biasgrid.families.underspecified.associations.intensity import (
     ASSOCIATION,
     TOO_FEW_KNOWN,
@@ -31,7 +32,6 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
 
 NOT_SIZED = "the strength of gamma is not above 0"
-NOTHING_FOUND = "nothing is significant"
 CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
 
 
@@ -119,7 +119,15 @@ def derive(
     ]
     of_groups = [{**CLAIM, **row} for row in strengths_of_groups(sums, settings)]
     table = pl.DataFrame([*rows, *of_groups, *flags], infer_schema_length=None)
-    return found._replace(estimates=pl.concat([known, table], how="diagonal_relaxed"))
+    of_formats = prompt_sign([counted_sums(sums, estimates)], settings)
+    return found._replace(estimates=pl.concat([known, table, of_formats], how="diagonal_relaxed"))
+
+
+def counted_sums(sums: Sequence[Sums], estimates: pl.DataFrame) -> Sums:
+    """Returns the associations that are counted: those of groups where there are any, else of single subjects."""
+    measure = counted_association(estimates)
+    of_groups = any(each.keys["measure"][0] == measure and is_of_groups(each) for each in sums)
+    return find_sums(sums, measure, OF_GROUPS if of_groups else ASSOCIATION)
 
 
 def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
