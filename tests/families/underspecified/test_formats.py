@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pytest
 from small_config import changed, faults_of
 from small_estimates import numbers_of, settings_of
 from small_lists import LISTS
-from small_tables import predictions_of, whole
+from small_tables import predictions_of, whole, write_instances
 
+from biasgrid.families.cell import measure_cell
+from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
@@ -30,6 +33,8 @@ from biasgrid.families.underspecified.word_lists import (
 )
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema, read_instances
+from biasgrid.tables.metric import MetricDefinitions
+from biasgrid.tables.schema import answer_schema
 
 FORMATS = (
     QuestionPrompt("Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter."),
@@ -39,6 +44,7 @@ FORMATS = (
 NAMES = ["Ann", "Bea", "Cem", "Dan", "Eve"]
 ATTRIBUTES = ["is a cook", "is a judge", "is late", "is tall"]
 PLACES = ["Here", "Now", "Then", "There", "Today"]
+REFERENCE = "biasgrid.families.underspecified"
 OPTIONS = {"task": "text-generation", "scoring": "exact", "measures": []}
 
 
@@ -127,6 +133,29 @@ def test_claims_are_over_formats_and_their_share_of_variance_is_shown() -> None:
         of_variance = found.design.filter(name="association x format")["share"].item()
         assert of_variance >= 0.2 if by_format else of_variance <= 0.02
     assert shares[0] < 0.05 < 0.4 < shares[1]
+
+
+def reversed_in_one_format(rows: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+    """The same answers, but for the other option in the last format."""
+    turned = pl.when(rows["prompt_format"] == 2).then(pl.col("probabilities").list.reverse())
+    return predictions.with_columns(turned.otherwise("probabilities").alias("probabilities"))
+
+
+def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_depend_on_them(tmp_path: Path) -> None:
+    rows = whole(expand(lists()))
+    instances, predictions = tmp_path / "instances.parquet", tmp_path / "predictions.parquet"
+    write_instances(rows, instances, KEYS)
+    declared = MetricDefinitions.of({**FAMILY.own_measures, **FAMILY.flags})
+    flags = []
+    for said_by_model in (said(rows, 0.05), reversed_in_one_format(rows, said(rows, 0.05))):
+        write_table(said_by_model, predictions, answer_schema("choice"), {})
+        cell = measure_cell(REFERENCE, instances, [predictions], "choice", OPTIONS, declared.names, "model", "people")
+        found = estimate_cell(REFERENCE, cell.sums, OPTIONS, declared, settings_of(FAMILY.own_measures))
+        flags.append(found.measures.filter(measure="prompt_sign")["flag"].item())
+        texts = cell.evidence["text"].cast(pl.String)
+        assert all(texts.str.contains(mark, literal=True).any() for mark in ("A. ", "1) ", "X: "))
+    assert flags[0] is None
+    assert re.match(r"\d+ of \d+ numbers that are significant in a prompt format are", flags[1])
 
 
 def test_the_table_of_instances_has_formats_only_where_there_are_several(tmp_path: Path) -> None:
