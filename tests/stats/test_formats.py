@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
 from format_worlds import FORMATS_ASKED, SHAPE, TEMPLATES_ASKED, world
+from worlds import gamma_of_groups
 
+from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.clusters import clusters_of_templates, number_templates, parse_units, template_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.components import components_of, crossed_components
@@ -92,3 +97,31 @@ def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
     of_two = components_of(drawn[0][..., 0])
     assert of_two is not None
     assert [*of_two] == [*crossed_components(drawn[0][..., 0]).values()]
+
+
+def groups_world(random: np.random.Generator, of_format: float, names: int = 6) -> tuple[Sums, FloatArray]:
+    """Associations of two groups whose names, templates and formats have random effects, and what is true of them."""
+    theta = random.normal(size=(12, 1, 1, 1))
+    shape = 12, names, 5, FORMATS_ASKED
+    lists = []
+    for sign in (1, -1):
+        values = sign * theta / 2 + 0.5 * random.normal(size=(*shape[:2], 1, 1)) + 0.5 * random.normal(size=shape)
+        values = values + 0.5 * random.normal(size=(shape[0], 1, shape[2], 1))
+        lists.append(values + of_format * random.normal(size=(shape[0], 1, 1, shape[3])))
+    sums = gamma_of_groups(*(each.reshape(12, names, -1) for each in lists), told=1)
+    units = [f"{template}/{place}" for template, place in product(range(5), range(FORMATS_ASKED))]
+    return replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}), theta.ravel() / 2
+
+
+def test_claims_about_groups_are_over_names_and_formats() -> None:
+    random, found = np.random.default_rng(4), []
+    for _ in range(25):
+        sums, truth = groups_world(random, of_format=0.5)
+        rows = estimate([sums], StatisticsSettings())
+        numbers = pl.Series("truth", np.tile(truth, len(rows) // len(truth)))
+        found.append(rows.with_columns(numbers))
+        assert rows.filter("is_claim")["generalises_to"].unique().to_list() == ["clusters x names x formats"]
+    covers = pl.col("truth").is_between("low", "high").mean()
+    means = dict(pl.concat(found, how="diagonal_relaxed").group_by("generalises_to").agg(covers).rows())
+    assert means["clusters x names x formats"] >= 0.93
+    assert means["clusters"] <= 0.8

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from format_worlds import SHAPE, world
 from small_config import changed, faults_of
 from small_estimates import numbers_of, settings_of
 from small_lists import LISTS
@@ -17,6 +18,8 @@ from small_tables import predictions_of, whole, write_instances
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.sampling import BlockSample, Sample
+from biasgrid.families.underspecified.associations.by_cluster import ByCluster
+from biasgrid.families.underspecified.associations.intensity import size_row, size_without_clusters, strength
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.keys import KEYS
@@ -31,6 +34,7 @@ from biasgrid.families.underspecified.word_lists import (
     WordListFiles,
     WordLists,
 )
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema, read_instances
 from biasgrid.tables.metric import MetricDefinitions
@@ -133,6 +137,23 @@ def test_claims_are_over_formats_and_their_share_of_variance_is_shown() -> None:
         of_variance = found.design.filter(name="association x format")["share"].item()
         assert of_variance >= 0.2 if by_format else of_variance <= 0.02
     assert shares[0] < 0.05 < 0.4 < shares[1]
+
+
+def test_a_strength_is_over_formats() -> None:
+    """Without formats in them intervals of the size of 30 associations hold the truth in half of the worlds."""
+    random, settings, held, alone = np.random.default_rng(5), StatisticsSettings(), [], []
+    for _ in range(30):
+        truth = 0.3 * random.normal(size=SHAPE[:2])
+        sums = world(random, truth).clustered([])
+        part = ByCluster.of(sums, *([str(place) for place in range(count)] for count in SHAPE[:2]))
+        row = size_row(part, size_without_clusters("strength", part, strength), settings)
+        assert row["generalises_to"] == "clusters x formats"
+        one = replace(part, by_format=None)
+        of_clusters = size_row(one, size_without_clusters("strength", one, strength), settings)
+        for found, interval in ((held, row), (alone, of_clusters)):
+            found.append(interval["low"] <= np.sqrt((truth**2).mean()) <= interval["high"])
+    assert np.mean(held) >= 0.93
+    assert np.mean(alone) <= 0.7
 
 
 def reversed_in_one_format(rows: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from biasgrid.families.underspecified.associations.intensity import (
     matrix_of,
     of_cell,
     permuted_associations,
+    size_row,
     size_without_clusters,
     strength,
 )
@@ -110,7 +111,7 @@ def derive(
         # Without their noise floor they would be taken for bias.
         of_mu |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
     known = found.estimates.with_columns(of_cell("share_mu", name, value) for name, value in of_mu.items())
-    rows = [row_of(part, interval_row(*size, settings)) for part, size in parts.sizes()]
+    rows = [row_of(part, size_row(part, size, settings)) for part, size in parts.sizes()]
     rows[-1]["p"] = permuted_associations(parts.question, parts.firsts, settings)["p"]
     flags = [
         row_of(parts.mass, mass(parts.mass, sums, settings)),
