@@ -35,9 +35,9 @@ from worlds import over_clusters
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
-from biasgrid.stats.estimate import over_first_factor
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates
+from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic
 from biasgrid.stats.power import POWER, detectable_effect

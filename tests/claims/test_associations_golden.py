@@ -14,7 +14,7 @@ from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
-from biasgrid.stats.estimate import over_first_factor
+from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters
 from biasgrid.stats.power import detectable_effect

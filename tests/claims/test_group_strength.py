@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 from small_cells import expanded, spans
@@ -12,6 +15,7 @@ from biasgrid.families.underspecified.associations.group_sizes import group_stre
 from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import FORMATS, TEMPLATES, Along
 
 
 def covers(runs: int, names: int, clusters: int, effect: float, gain: float = 0.0) -> float:
@@ -44,6 +48,23 @@ def test_strength_of_groups_is_held(effect: float) -> None:
 @pytest.mark.parametrize(("effect", "gain"), [(0.0, 0.0), (0.5, 0.0), (2.0, 0.0), (1.0, 0.25)])
 def test_strength_of_groups_is_held_in_most_worlds(names: int, clusters: int, effect: float, gain: float) -> None:
     assert covers(100, names, clusters, effect, gain) >= 0.92
+
+
+def test_strength_of_groups_is_held_over_formats_and_not_over_clusters_and_names_alone() -> None:
+    random, hits, alone = np.random.default_rng(5), [], []
+    for _ in range(20):
+        theta = 0.3 * random.normal(size=(30, 1, 1, 1))
+        own = [random.normal(size=(30, 6, 1, 1)) + random.normal(size=(30, 6, 4, 3)) for _ in range(2)]
+        of_format = 1.5 * random.normal(size=(30, 1, 1, 3))
+        sums = gamma_of_groups(*(each.reshape(30, 6, -1) for each in (own[0] + theta + of_format, own[1])))
+        units = [f"{template}/{place}" for template, place in product(range(4), range(3))]
+        several = replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}).clustered([])
+        one = replace(several, along={name: each for name, each in several.along.items() if name != FORMATS})
+        for found, part in ((hits, several), (alone, one)):
+            row = strength_row(part, StatisticsSettings())
+            found.append(row["low"] <= np.sqrt((theta**2).mean()) / 2 <= row["high"])
+    assert np.mean(hits) >= 0.9
+    assert np.mean(alone) <= 0.5
 
 
 def test_strength_without_noise_is_the_root_mean_square() -> None:

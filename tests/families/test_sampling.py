@@ -209,8 +209,9 @@ def statements(**keys: Any) -> Config:
     """A config of a generative model and the statements about race, 3,744 with their negations."""
     content = read_config(ROOT / "config/llm.yaml")
     content |= {"word_lists": str(ROOT / "word_lists"), "run": {"models": ["gpt2"], "datasets": ["race-statements"]}}
-    section = {name: value for name, value in content["datasets"]["race-statements"].items() if name != "sample"}
-    content["datasets"]["race-statements"] = section | keys
+    section = content["datasets"]["race-statements"]
+    plain = {name: value for name, value in section.items() if name not in ("sample", "prompts")}
+    content["datasets"]["race-statements"] = plain | keys
     return parse_config(content, "llm.yaml")
 
 

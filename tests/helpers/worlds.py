@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.groups.terms import TermScores
-from biasgrid.stats.estimate import OverFactor, over_first_factor
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
+from biasgrid.stats.noise.factors import OverFactor, over_first_factor
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Along, IntervalMethod, Sums
 
 Array = npt.NDArray[np.float64]

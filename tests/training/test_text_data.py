@@ -98,7 +98,13 @@ def generative_instances() -> pl.DataFrame:
     return whole(
         expand(
             WordLists(
-                templates, [Subjects({"[subj]": NAMES}, [None] * 3)], {"[act]": attributes}, "", None, {}, prompt=prompt
+                templates,
+                [Subjects({"[subj]": NAMES}, [None] * 3)],
+                {"[act]": attributes},
+                "",
+                None,
+                {},
+                prompts=(prompt,),
             )
         )
     )

@@ -142,3 +142,18 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
     if isinstance(value, list):
         return [_without_pairs(one, file, f"{where}[{place}]", faults) for place, one in enumerate(value)]
     return value
+
+
+def word_list_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
+    """Returns the kept lines of a word list with their 1-based numbers."""
+    try:
+        text = read_text(path, "a word list")
+    except InputError as error:
+        faults += error.faults
+        return []
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
+    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not kept:
+        problem = "only comments" if text.strip() else "the file is empty"
+        faults.append(Fault(str(path), "", problem, "one item per line"))
+    return kept

@@ -8,15 +8,18 @@ here; the rest is done for all families alike by `with_outcomes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import FloatArray
+from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import Sums, mean
+from biasgrid.stats.sums import TEMPLATES, Along, Sums, mean
 from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT, of_wholes
 
 Numbers = TypeVar("Numbers")
@@ -72,6 +75,7 @@ TOLD = {
 }
 """How a significant difference is told, by its measure."""
 REFUSALS_DIFFER = "refusals_differ"
+NOTHING_FOUND = "nothing is significant"
 DECIMALS = 12
 """Differences that are the same but for rounding are equal."""
 
@@ -164,3 +168,48 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     told = None if strongest is None else strongest.told
     row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
     return pl.DataFrame([row], schema_overrides={"flag": pl.String}).with_columns(is_claim=pl.lit(value=True))
+
+
+def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:
+    """Numbers significant in one prompt format and, with the other sign, in another / numbers significant in any.
+
+    Within a format numbers are tested over clusters, and q is of those of a kind.
+
+    Args:
+        parts: the numbers of a cell that are tested.
+        settings: clusters and level.
+
+    Returns:
+        A row of measures; none where there are not several formats.
+    """
+    several = [part for part in parts if any(parse_units(part.along[TEMPLATES].units)[1])]
+    if not several:
+        return pl.DataFrame()
+    signs = [signs_in_formats(part, settings) for part in several]
+    found = sum(int((each != 0).any(axis=0).sum()) for each in signs)
+    both = sum(int(((each > 0).any(axis=0) & (each < 0).any(axis=0)).sum()) for each in signs)
+    row = {"measure": prompt_sign.__name__, "options": "", "n": found, "left_out": 0, "flag": f"{both} of {found}"}
+    value = {"value": both / found} if found else {"value": None, "reason": NOTHING_FOUND}
+    return pl.DataFrame([row | value], schema_overrides={"value": pl.Float64}).with_columns(is_claim=pl.lit(value=True))
+
+
+def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
+    """Returns the sign of each number in each prompt format where it is significant, else 0.
+
+    Args:
+        part: numbers along templates, each in its format.
+        settings: clusters and level.
+
+    Returns:
+        Shape (formats, numbers).
+    """
+    units, sums = part.along[TEMPLATES]
+    templates, formats = parse_units(units)
+    signs = np.zeros((len({*formats}), len(part.keys)))
+    for place, name in enumerate(dict.fromkeys(formats)):
+        own = np.flatnonzero(np.array(formats) == name)
+        alone = {TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])}
+        rows = estimate([replace(part, along=alone)], settings)
+        is_found = (rows["q"].fill_nan(None) <= SIGNIFICANT).fill_null(value=False)
+        signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy()), 0)
+    return signs

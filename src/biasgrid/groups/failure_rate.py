@@ -10,8 +10,9 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.groups.comparisons import MeanOfPairs, distances_of, each_group
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import EACH_CASE, Records, number_templates
+from biasgrid.groups.records import EACH_CASE, Records
 from biasgrid.groups.scores import score_records
+from biasgrid.stats.clusters import number_templates, parse_units
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.metric import options_text
 
@@ -78,13 +79,15 @@ def rates_of(
             yield Sums(
                 keys.filter(pl.Series(chosen)), some, interval="effective Wilson", compared=bool(chosen is compared)
             )
-    for place in np.flatnonzero(cases).tolist():
-        sums = along.sums[:, place]
+    templates, _ = parse_units(along.units)
+    for template in np.unique(templates[cases > 0]).tolist():
+        own = templates == template
+        sums = along.sums[:, own].sum(axis=1)
         yield keys.with_columns(
-            template=pl.lit(int(along.units[place]), pl.UInt16),
+            template=pl.lit(template, pl.UInt16),
             value=pl.Series(MEAN(sums)).fill_nan(None),
             n=pl.Series(sums[:, 1].astype(np.int64)),
-            left_out=pl.Series((cases[place] - sums[:, 1]).astype(np.int64)),
+            left_out=pl.Series((cases[own].sum() - sums[:, 1]).astype(np.int64)),
             reason=pl.lit("one template"),
         )
 

@@ -27,9 +27,10 @@ from biasgrid.groups.confusion import AVERAGES, RATES, rate_columns, rate_of_cou
 from biasgrid.groups.distances import RATIO, measure_of_distance
 from biasgrid.groups.failure_rate import failure_rate
 from biasgrid.groups.main_scores import MAIN_SCORES
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units, number_templates
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import difference, right_class_difference, scores_of_terms, sums_of_terms
+from biasgrid.stats.clusters import FORMAT_STEP, number_templates
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
     MEAN,
@@ -373,8 +374,9 @@ def count_units(units: Units, mode: Mode, per_group: bool) -> IntArray:
 
 def of_single_templates(records: Records, main: RequestedComparison) -> Iterator[pl.DataFrame]:
     """Yields the scores of groups, and how far they are apart in the cases, for each template."""
-    for template in np.unique(records.template):
-        scored = score_records(records.only(np.flatnonzero(records.template == template)), *main[:2])
+    templates = records.template % FORMAT_STEP
+    for template in np.unique(templates):
+        scored = score_records(records.only(np.flatnonzero(templates == template)), *main[:2])
         whole, *_ = distance(scored, main.distance, main.comparison, EACH_CASE)
         for table in (values_table([score(scored)]), values_table([whole])):
             yield table.with_columns(template=pl.lit(int(template), pl.UInt16), reason=pl.lit("one template"))

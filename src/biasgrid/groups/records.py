@@ -121,7 +121,7 @@ class Records:
 
     Attributes:
         case: shape (records,), the case; one number is one case of one template in all bias types.
-        template: shape (records,), the case's template.
+        template: shape (records,), the case's template, or its unit (`stats.clusters.template_units`).
         bias_type: shape (records,), index into `bias_types`.
         group: shape (records,), index into `groups`; two bias types may share the name of a group.
         term: shape (records,), index into `terms`.
@@ -260,9 +260,3 @@ def probability_column(probabilities: FloatArray, index: int, what: str) -> Floa
     if index >= count:
         raise UserError(f"there is no {what} {index}; expected an index from 0 to {count - 1}")
     return probabilities[:, index]
-
-
-def number_templates(template: IntArray) -> tuple[IntArray, list[str]]:
-    """Returns the place of each template among those that there are, and the names of these."""
-    present, place = np.unique(template, return_inverse=True)
-    return place, [str(number) for number in present.tolist()]

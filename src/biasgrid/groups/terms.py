@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records, number_templates
-from biasgrid.stats.clusters import clusters_of_templates
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records
+from biasgrid.stats.clusters import clusters_of_templates, number_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, TEMPLATES, Along, IntervalMethod, Sums, sum_units

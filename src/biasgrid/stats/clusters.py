@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import IntArray
+from biasgrid.tables.instances import PROMPT_FORMAT
 
 NEUTRAL_WORDS = {
     **dict.fromkeys(("man", "woman", "gentleman", "lady", "guy"), "person"),
@@ -31,6 +32,11 @@ LOUD = 3
 """A cluster that is so many times as noisy as the others makes correlations of noise that mean nothing."""
 ChosenClusters = str | Sequence[Sequence[int]]
 """`auto`, `none`, or lists of template numbers."""
+FORMAT_STEP = 2**16
+"""Of what is asked in several prompt formats a unit is a template in a format: the template plus this for each format,
+counted from 1."""
+FORMAT_MARK = "/"
+"""Stands in the name of such a unit: `3/1` is template 3 in the format that instances call 1."""
 
 
 def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[int]:
@@ -55,14 +61,40 @@ def clusters_from_texts(texts: Sequence[str], chosen: ChosenClusters) -> list[in
     return [places[name] for name in names]
 
 
+def template_units(table: pl.DataFrame) -> IntArray:
+    """Returns the unit of each row: its template or, where there are several prompt formats, the template in one."""
+    units = table["template"].to_numpy().astype(np.int64)
+    if PROMPT_FORMAT not in table.columns:
+        return units
+    return units + FORMAT_STEP * (1 + table[PROMPT_FORMAT].to_numpy().astype(np.int64))
+
+
+def number_templates(units: IntArray) -> tuple[IntArray, list[str]]:
+    """Returns the place of each unit among those that there are, and the names of these; see `template_units`."""
+    present, place = np.unique(units, return_inverse=True)
+    return place, [unit_name(unit) for unit in present.tolist()]
+
+
+def unit_name(unit: int) -> str:
+    """Names a template, or a template in a format."""
+    prompt_format, template = divmod(unit, FORMAT_STEP)
+    return f"{template}{FORMAT_MARK}{prompt_format - 1}" if prompt_format else str(template)
+
+
+def parse_units(names: Sequence[str]) -> tuple[IntArray, list[str]]:
+    """Returns the template of each unit, and the name of its format, empty where there is none."""
+    parts = [name.partition(FORMAT_MARK) for name in names]
+    return np.array([part[0] for part in parts], dtype=np.int64), [part[2] for part in parts]
+
+
 def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
     """Returns the cluster of each template, the present ones numbered from 0 by their first templates.
 
     Args:
-        templates: shape (rows,), template numbers.
+        templates: shape (rows,), template numbers, or units of `template_units`.
         clusters: from `clusters_from_texts`; templates beyond it are clusters of their own.
     """
-    present, place = np.unique(templates, return_inverse=True)
+    present, place = np.unique(templates % FORMAT_STEP, return_inverse=True)
     own = [clusters[number] if number < len(clusters) else -1 - number for number in present.tolist()]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(own))}
     return np.array([numbers[cluster] for cluster in own], dtype=np.int64)[place]

@@ -8,43 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
     interval_ends,
     p_values,
+    quantile,
     sign_test_p,
     wilson_interval,
 )
 from biasgrid.stats.noise.control import corrected_columns, source_columns
-from biasgrid.stats.noise.gain import crossing_of, gain_of
+from biasgrid.stats.noise.factors import SHARES, OverFactor, over_first_factor, over_names, sources_of_formats
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
-from biasgrid.stats.noise.trend import trend_of
-from biasgrid.stats.noise.variance import (
-    FEWEST_VARIANCES,
-    NO_PRIOR,
-    ROUNDING,
-    Prior,
-    jackknife,
-    moderate_variances,
-    without_rounding,
-)
+from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
+from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
 FACTOR_NAMES = {"templates": "clusters", "subjects": "names", "others": "names"}
 """What factors are called where it is said what a number generalises over, where that is not their own name."""
-SHARES = "difference of shares"
-"""The intervals of differences of shares; see `shares.difference_of_shares`."""
 ADDED = "t with two added units"
 """The method of these."""
 FEWEST_TESTED = 3
@@ -55,94 +44,11 @@ ATTRIBUTES = "attributes"
 ONE_OF_FACTOR = {
     "names": "one name: nothing can be said of the group",
     "terms": "one term: nothing can be said of the group",
+    FORMATS: "one prompt format",
     ATTRIBUTES: "one attribute",
 }
 """Why a claim about all factors has no interval, where there is one alone."""
 UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
-
-
-class OverFactor(NamedTuple):
-    """How numbers vary with the units of their first factor; arrays of shape (numbers,).
-
-    Attributes:
-        without: shape (numbers, units), the numbers without each unit.
-        source: their variance, strengthened by that of others where they are moderated.
-        units: how many units they have anything of.
-        prior: what their variances have in common.
-        centre: around what their intervals lie, None where that is the numbers themselves.
-        least_p: the least p that a test may have, None where there is none.
-        gain: the variance due to units that multiply all numbers, None where there is no such gain.
-        constant: which numbers are the same in all units, so that nothing is known of their variance; None of none.
-    """
-
-    without: FloatArray
-    source: VarianceSource
-    units: IntArray
-    prior: Prior
-    centre: FloatArray | None = None
-    least_p: FloatArray | None = None
-    gain: VarianceSource | None = None
-    constant: BoolArray | None = None
-
-    @property
-    def sources(self) -> list[VarianceSource]:
-        """All that the units make vary."""
-        return [self.source] if self.gain is None else [self.source, self.gain]
-
-
-def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
-    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`.
-
-    Args:
-        sums: the numbers of a kind.
-        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less noisy than their 1.
-    """
-    without = sums.without
-    units = sums.along[sums.factor].present.sum(axis=1)
-    if sums.interval == SHARES:
-        found = difference_of_shares(sums.along[sums.factor].sums)
-        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
-    variance, _ = jackknife(without)
-    variance = without_rounding(variance, units, sums.values)
-    is_constant = (variance == 0) & (units > 1)
-    if sums.interval == "moderated t":
-        source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
-        return OverFactor(without, source, units, prior, gain=gain, constant=is_constant & np.isnan(source.variance))
-    free = (units - 1).astype(np.float64)
-    return OverFactor(without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant)
-
-
-def over_moderated(
-    sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
-) -> tuple[VarianceSource, Prior, VarianceSource | None]:
-    """Returns the moderated variances of numbers, their prior, and the variance due to a gain if there is one.
-
-    Args:
-        sums: the numbers of a kind.
-        variance: shape (numbers,), their jackknife variances.
-        units: shape (numbers,), of how many units they are.
-        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are looked for.
-    """
-    counts, gain = units.astype(np.float64), None
-    is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
-    if not (may_grow and is_mean and len(units) >= FEWEST_VARIANCES):
-        return *moderate_variances(variance, counts), None
-    columns, values = sums.along[sums.factor].sums, sums.values
-    crossing = crossing_of(sums.keys, np.where(sums.along[sums.factor].present, sums.finish(columns), np.nan))
-    found = gain_of(columns, sums.finish, crossing)
-    if found.found.any():
-        gain = found.source
-        variance = without_rounding(np.where(found.found, divide(found.residual, counts), variance), units, values)
-    trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
-    return *moderate_variances(variance, counts, trend), gain
-
-
-def over_names(sums: Sums, factor: str) -> VarianceSource:
-    """Returns how much numbers vary with the units of another factor than the first."""
-    along = sums.along[factor]
-    without = leave_one_out(along.sums, sums.totals, sums.finish.function)
-    variance, _ = jackknife(without)
-    return VarianceSource(variance, along.present.sum(axis=1) - 1.0)
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
@@ -194,9 +100,10 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     """Yields the estimates of numbers of one kind over their first factor, over names, and over all factors."""
     sums = part.clustered(settings.clusters)
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
-    is_share = settings.units.get(measure) == "share"
-    first, values = over_first_factor(sums, may_grow=not is_share), sums.values
-    names = [factor for factor in list(sums.along)[1:] if factor != ATTRIBUTES]
+    may_grow = settings.units.get(measure) != "share"
+    first, values = over_first_factor(sums, may_grow=may_grow), sums.values
+    names = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS)]
+    formats = sources_of_formats(sums, may_grow=may_grow)
     claims_all = sums.claims_all and bool(names)
     of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
     lists = sources_of_groups(sums) if of_groups else [over_names(sums, factor) for factor in names]
@@ -205,7 +112,13 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     )
     label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
-    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(not claims_all), **reasons(sums, first))
+    is_claim = not claims_all and not formats
+    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first))
+    if formats and not claims_all:
+        rows = over_formats(sums, whole, first, formats, settings)
+        text = reasons_over_all(reasons(sums, first)["reason"], {FORMATS: formats})
+        label = join_factors([sums.factor, FORMATS])
+        yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(value=True), reason=text)
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
@@ -214,10 +127,33 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
             .drop_nulls("low")
         )
         further = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
-        combined = with_intervals(whole, sums, [*first.sources, *lists, *further], "combined", settings, first)
-        text = reasons_over_all(reasons(sums, first)["reason"], {ATTRIBUTES: further, of_names: lists})
+        combined = with_intervals(
+            whole, sums, [*first.sources, *lists, *formats, *further], "combined", settings, first
+        )
+        text = reasons_over_all(
+            reasons(sums, first)["reason"], {ATTRIBUTES: further, FORMATS: formats, of_names: lists}
+        )
         rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
         yield rows if claims_all else rows.drop_nulls("low")
+
+
+def over_formats(
+    sums: Sums, whole: pl.DataFrame, first: OverFactor, formats: Sequence[VarianceSource], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Returns estimates over the first factor and prompt formats: of shares Wilson's, as over the first one alone."""
+    if not is_share(sums, settings):
+        return with_intervals(whole, sums, [*first.sources, *formats], "combined", settings, first)
+    # As many cases as both variances together are worth, in terms of the first one's degrees of freedom.
+    half = half_width([first.source, *formats], settings.alpha)
+    source = first.source._replace(variance=(half / quantile(settings.alpha, first.source.df)) ** 2)
+    return over_one_factor(sums, whole, first._replace(source=source), settings)
+
+
+def is_share(sums: Sums, settings: StatisticsSettings) -> bool:
+    """Says whether numbers are shares, whose intervals are Wilson's."""
+    measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
+    of_unit = sums.interval == "unit" and settings.units.get(measure) == "share"
+    return sums.interval == "effective Wilson" or of_unit
 
 
 def join_factors(factors: Iterable[str]) -> str:
@@ -237,8 +173,7 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
     if sums.interval == "none" or whole.is_empty():
         ends = pl.lit(None, pl.Float64)
         return whole.with_columns(low=ends, high=ends, method=pl.lit(None, pl.String))
-    is_share = sums.interval == "unit" and settings.units.get(str(whole["measure"][0])) == "share"
-    if sums.interval == "effective Wilson" or is_share:
+    if is_share(sums, settings):
         cases = whole["cases"].fill_null(whole["n"].cast(pl.Float64)) if "cases" in whole.columns else whole["n"]
         low, high, _ = wilson_interval(
             sums.values, cases.cast(pl.Float64).to_numpy(), first.source.variance, first.units, settings.alpha

@@ -127,17 +127,18 @@ def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) 
     return float(signed_root(statistic(means, name) ** 2 - null_mean_of(values, name) ** 2))
 
 
-def strength_of(sums: FloatArray, counts: FloatArray) -> float:
+def strength_of(sums: FloatArray, counts: FloatArray, of_formats: FloatArray | float = 0.0) -> float:
     """Returns the size (root mean square) of associations without noise, signed like an adjusted R².
 
     Args:
         sums: shape (subjects, attributes, clusters), of C.
         counts: how many there are; associations of a single cluster do not count.
+        of_formats: shape (subjects, attributes), the variance of associations over prompt formats, where there are any.
     """
     columns = np.stack([sums, counts], axis=-1)
     variance, _ = jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = (sums.sum(axis=-1) / counts.sum(axis=-1)) ** 2 - variance
+        squares = (sums.sum(axis=-1) / counts.sum(axis=-1)) ** 2 - variance - of_formats
     known = squares[~np.isnan(squares)]
     return float(signed_root(known.mean())) if len(known) else float("nan")
 

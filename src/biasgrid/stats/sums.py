@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.references import load, stage
-from biasgrid.stats.clusters import clusters_of_templates
+from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
@@ -26,7 +26,9 @@ IntervalMethod = Literal["unit", "t", "moderated t", "effective Wilson", "differ
 Tested = Literal["", "p", "q"]
 """Whether a number is tested against 0, and whether together with the others of its kind."""
 TEMPLATES = "templates"
-"""The factor whose units are combined into clusters."""
+"""The factor whose units are combined into clusters, and divided into prompt formats where there are several."""
+FORMATS = "formats"
+"""The factor of prompt formats, which `Sums.clustered` makes of the units of `TEMPLATES`."""
 PAIR_OF_LISTS = "terms"
 """The factor of differences of two groups of terms, whose columns are sum and count of the one and of the other."""
 
@@ -166,7 +168,7 @@ class Sums:
         return replace(self, keys=self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options)))
 
     def clustered(self, clusters: Sequence[int]) -> Sums:
-        """Returns the same numbers with the templates of each cluster taken together.
+        """Returns the same numbers with the templates of each cluster taken together, and along several formats.
 
         Args:
             clusters: the cluster of each template, by number.
@@ -174,15 +176,31 @@ class Sums:
         if self.factor != TEMPLATES:
             return self
         units, sums = self.along[TEMPLATES]
-        numbers = np.array(units, dtype=np.int64)
+        numbers, formats = parse_units(units)
         of_template = clusters_of_templates(numbers, clusters)
-        names = [cluster_name(number, clusters) for number in numbers.tolist()]
-        joined = list(dict.fromkeys(names))
-        added = np.zeros((len(sums), len(joined), sums.shape[2]))
-        # One after the other, so that sums are the same to the last digit in every run.
-        for place, cluster in enumerate(of_template.tolist()):
-            added[:, cluster] += sums[:, place]
-        return replace(self, along={**self.along, TEMPLATES: Along(joined, added)})
+        named = dict(
+            zip(of_template.tolist(), (cluster_name(number, clusters) for number in numbers.tolist()), strict=True)
+        )
+        joined = [named[place] for place in range(len(named))]
+        along = {**self.along, TEMPLATES: Along(joined, add_up(sums, of_template))}
+        if any(formats):
+            found = sorted({*formats}, key=int)
+            along[FORMATS] = Along(found, add_up(sums, np.array([found.index(each) for each in formats])))
+        return replace(self, along=along)
+
+
+def add_up(sums: FloatArray, place: IntArray) -> FloatArray:
+    """Returns the sums of units that are taken together, shape (numbers, places, columns).
+
+    Args:
+        sums: shape (numbers, units, columns).
+        place: shape (units,), the place of each, from 0 on.
+    """
+    added = np.zeros((len(sums), int(place.max(initial=-1)) + 1, sums.shape[2]))
+    # One after the other, so that sums are the same to the last digit in every run.
+    for unit, taken in enumerate(place.tolist()):
+        added[:, taken] += sums[:, unit]
+    return added
 
 
 def cluster_name(template: int, clusters: Sequence[int]) -> str:

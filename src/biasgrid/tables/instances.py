@@ -48,6 +48,13 @@ NUMBERED = {
     ),
 }
 """What follows, from `candidate1` and `position1` on; as many as a dataset needs."""
+PROMPT_FORMAT = "prompt_format"
+OF_FORMAT = {
+    PROMPT_FORMAT: column(
+        pl.UInt8, description="the prompt format, numbered from 0; there where a dataset has several", required=False
+    )
+}
+"""A key of families whose datasets may be asked in several prompt formats."""
 NUMBERED_NAME = re.compile(r"(candidate|position)([1-9]\d*)")
 
 
@@ -55,16 +62,17 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
     """Returns the schema of a dataset's instances.
 
     Args:
-        keys: the columns of its family.
+        keys: the columns of its family; those that are not required are in the schema where they are in `columns`.
         columns: names and types of columns, among them its candidates and positions. A text whose type is string, not
             categorical, is one in the schema: making categories takes longer than all else where few texts are alike.
     """
+    present = {name: key for name, key in keys.items() if key.required or name in columns}
     plain = {
         name: column(pl.String, description=REQUEST_COLUMNS[name].description, nullable=REQUEST_COLUMNS[name].nullable)
         for name in TEXTS
         if columns.get(name) == pl.String
     }
-    return table("instances", {**REQUEST_COLUMNS, **plain, **numbered_columns(columns), **keys})
+    return table("instances", {**REQUEST_COLUMNS, **plain, **numbered_columns(columns), **present})
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
@@ -80,12 +88,15 @@ def request_columns(columns: Iterable[str]) -> list[str]:
 
 
 def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Reads the instances of a family, or some of their columns.
+    """Reads the instances of a family, or some of their columns; keys that are not required may not be there.
 
     Raises:
         TableError: see `read_table`.
     """
-    return read_table(path, instances_schema(keys, read_column_types(path, "instances")), columns)
+    schema = instances_schema(keys, read_column_types(path, "instances"))
+    missing = keys.keys() - schema.columns.keys()
+    chosen = None if columns is None else [name for name in columns if name not in missing]
+    return read_table(path, schema, chosen)
 
 
 def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:

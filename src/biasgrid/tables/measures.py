@@ -188,7 +188,8 @@ DESIGN = table(
             pl.String,
             description="a source of variance (`association`, `association x cluster`, ...), an index "
             "(`template_share`, `reliability` (of associations), `subject_reliability` (of their means over "
-            "attributes), `templates_for_0.8`, `noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
+            "attributes), `templates_for_0.8`, with several prompt formats `format_share` and `format_reliability`, "
+            "`noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
             "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
             "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on both say "
             "nearly the same; not known of two clusters) or `noise_ratio` (how many times as noisy it is as the "

@@ -47,7 +47,12 @@ SUMS = table(
         "is_input": column(
             pl.Boolean, description="whether it is no number, but what others are made of", nullable=True
         ),
-        "units": column(pl.String, description="names of the units, with U+001F between them", nullable=True),
+        "units": column(
+            pl.String,
+            description="names of the units, with U+001F between them; with several prompt formats `3/1` is template 3 "
+            "in format 1",
+            nullable=True,
+        ),
         "sums": column(
             pl.List(pl.Float64), description="the columns that add up, unit after unit", nullable=True
         ),

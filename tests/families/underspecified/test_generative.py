@@ -44,7 +44,7 @@ OPTIONS = {"task": "text-generation", "scoring": "exact", "measures": []}
 
 
 def instances(prompt: QuestionPrompt = PROMPT) -> pl.DataFrame:
-    return whole(expand(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=prompt)))
+    return whole(expand(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(prompt,))))
 
 
 def test_options_have_their_letters_in_the_order_in_which_the_context_names_them() -> None:
@@ -76,7 +76,7 @@ def test_keys_hang_on_the_prompt_and_the_system_text() -> None:
 
 
 def test_a_plan_sees_what_is_asked() -> None:
-    design = design_of(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=PROMPT))
+    design = design_of(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(PROMPT,)))
     context, text, candidates = design.sample(100)[0]
     first = instances().cast({pl.Categorical: pl.String}).row(0, named=True)
     # A system text is read too.
@@ -164,7 +164,7 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
 
 
 def test_a_larger_sample_asks_no_question_again(tmp_path: Path) -> None:
-    lists = WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompt=PROMPT)
+    lists = WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(PROMPT,))
     writer = save_writer(tmp_path / "writer")
     said = []
     for units in (2, 5):
@@ -263,6 +263,6 @@ def test_a_wrong_prompt_is_refused(text: str, problem: str) -> None:
 
 def test_the_prompt_of_the_word_lists_is_read() -> None:
     lists = load_word_lists(parse_config(config(sample="all"), "c.yaml"))["religion", "llm"]
-    assert lists.prompt is not None
-    assert lists.prompt.letters(lists.templates[0]) == ("A", "B")
-    assert str(lists.prompt.system).startswith("You will read")
+    (prompt,) = lists.prompts
+    assert prompt.letters(lists.templates[0]) == ("A", "B")
+    assert str(prompt.system).startswith("You will read")

@@ -10,11 +10,13 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import with_roles
 from biasgrid.families.statement.observe import NO, YES, by_class
+from biasgrid.tables.instances import OF_FORMAT
 
 PAIRS_PER_CLASS = 3
 """So many pairs of a class that are answered wrongly most firmly are shown."""
 RANKED_DECIMALS = 12
 PAIR_KEYS = ["bias_type", "pair", "repetition"]
+"""With the prompt format, where there are several."""
 CLASS_KEYS = ["bias_type", "group"]
 EXPLAINED = ("bias_type", "group")
 """What names a number."""
@@ -36,13 +38,12 @@ def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measur
     """
     right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
     rows = by_class(observations.drop_nulls("pair")).with_columns(score=right)
-    units = rows.group_by(*PAIR_KEYS, "group", maintain_order=True).agg(
+    pair = [*PAIR_KEYS, *(name for name in OF_FORMAT if name in rows.columns)]
+    units = rows.group_by(*pair, "group", maintain_order=True).agg(
         unit_value=(1 - pl.col("score").mean()).round(RANKED_DECIMALS), known=pl.col("score").count()
     )
-    chosen = with_roles(units.filter(known=2), CLASS_KEYS, PAIRS_PER_CLASS, ["pair", "repetition"]).with_row_index(
-        "shown"
-    )
-    both = rows.join(chosen.drop("known"), on=[*PAIR_KEYS, "group"])
+    chosen = with_roles(units.filter(known=2), CLASS_KEYS, PAIRS_PER_CLASS, pair[1:]).with_row_index("shown")
+    both = rows.join(chosen.drop("known"), on=[*pair, "group"])
     asked = instances.filter(pl.col("instance").is_in(both["instance"].implode())).select("instance", "text").collect()
     errors = measures.filter(pl.col("subject").is_null(), pl.col("group").is_not_null(), measure="error")
     ranks = errors.sort(-pl.col("value"), *CLASS_KEYS, nulls_last=True, maintain_order=True).with_row_index("rank")
@@ -84,7 +85,8 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
     right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
     rows = by_class(cell.observations).filter(bias_type=about["bias_type"], group=about["group"])
     # What has no negation is a unit of its own.
-    unit = pl.coalesce(pl.col("pair").cast(pl.String), pl.format("{} alone", "instance"))
+    pair = [name for name in ("pair", *OF_FORMAT) if name in rows.columns]
+    unit = pl.coalesce(pl.concat_str(pair, separator=" "), pl.format("{} alone", "instance"))
     rows = rows.with_columns(score=right, of=unit).with_columns(unit_value=1 - pl.col("score").mean().over("of"))
     texts = cell.instances.select("instance", pl.col("text").cast(pl.String)).collect()
     return (

@@ -27,7 +27,7 @@ from biasgrid.families.statement.pack import (
     allowed_combinations,
     places_of_values,
 )
-from biasgrid.tables.instances import instances_schema
+from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
 ANSWER_OPTIONS = ("Yes", "No")
@@ -52,14 +52,15 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
         The instances by template and values, those of the last parameter varying fastest; where files are read as APES
         reads them, in the order of its templates, and else without statements that have the text of an earlier one.
     """
-    schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS), Repetitions()
+    of_format = {PROMPT_FORMAT: pl.UInt8} if len(pack.prompts) > 1 else {}
+    schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS | of_format), Repetitions()
     kept = combinations_of_pack(pack)
     asked = combinations_asked(pack, kept)
     parts = (
         table.with_columns(repetitions.asked_before(digest_rows(table))).select(list(schema.columns))
         for table in number_instances(statement_tables(pack, asked, rows))
     )
-    prompt = {"parameters": list(pack.parameters), "prompt": pack.files.prompt}
+    prompt = {"parameters": list(pack.parameters), "prompt": pack.prompts[0].text}
     counts = (counts_of_statements(pack, each) for each in ([each for _, each in asked], kept))
     return Expansion(schema, parts, prompt | coverage_of_design(*counts))
 
@@ -67,7 +68,7 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
 def counts_of_statements(pack: StatementPack, combinations: Sequence[IntArray]) -> dict[str, int]:
     """Returns how many templates and rows some combinations of the values of each template have."""
     sizes = [(len(each), len(places)) for each, places in zip(combinations, pack.statements, strict=True)]
-    rows = sum(count * of_each for count, of_each in sizes) * pack.files.repetitions
+    rows = sum(count * of_each for count, of_each in sizes) * pack.repetitions
     return {"templates": sum(of_each for count, of_each in sizes if count), "rows": rows}
 
 
@@ -88,7 +89,7 @@ def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> 
         blocks = sorted(((number, (place,)) for number, places in blocks for place in places), key=lambda one: one[1])
     for number, places in blocks:
         combinations = asked[number][1]
-        step = max(1, rows // (len(places) * pack.files.repetitions))
+        step = max(1, rows // (len(places) * pack.repetitions))
         for start in range(0, len(combinations), step):
             chosen = combinations[start : start + step]
             pairs = firsts[number] + np.arange(start, start + len(chosen)) if paired[number] else None
@@ -153,7 +154,7 @@ def fill_combinations(pack: StatementPack, template: StatementTemplate, combinat
 def rows_of_statements(
     pack: StatementPack, places: Sequence[int], combinations: IntArray, pairs: IntArray | None
 ) -> pl.DataFrame:
-    """Returns the statements of a template and, behind each of them, its negation, as often as they are repeated.
+    """Returns the statements of a template, each in all prompts, and its negation, as often as they are repeated.
 
     Args:
         pack: the pack.
@@ -161,9 +162,10 @@ def rows_of_statements(
         combinations: shape (statements,), the combinations of their values.
         pairs: shape (statements,), the number of each with its negation; None where there is none.
     """
-    height, count, repetitions = len(combinations), len(places), pack.files.repetitions
-    row = np.repeat(np.arange(height), count * repetitions)
-    which = np.tile(np.repeat(np.arange(count), repetitions), height)
+    height, count, repetitions, formats = len(combinations), len(places), pack.files.repetitions, len(pack.prompts)
+    row = np.repeat(np.arange(height), count * pack.repetitions)
+    which = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
+    prompt = np.tile(np.repeat(np.arange(formats), repetitions), height * count)
     templates = [pack.templates[place] for place in places]
     texts_of_all = pl.concat([fill_combinations(pack, template, combinations) for template in templates])
     of_templates = {
@@ -175,14 +177,19 @@ def rows_of_statements(
     columns = {
         "text": texts_of_all.gather(which * height + row),
         "pair": pl.Series([None] * len(row) if pairs is None else pairs[row], dtype=pl.UInt32),
-        "repetition": pl.Series(np.tile(np.arange(repetitions), height * count), dtype=pl.UInt16),
+        "repetition": pl.Series(np.tile(np.arange(repetitions), height * count * formats), dtype=pl.UInt16),
+        PROMPT_FORMAT: pl.Series(prompt, dtype=pl.UInt8),
         **{name: values.gather(which) for name, values in of_templates.items()},
         **values_in_lists(pack, templates[0], combinations[row]),
     }
-    before, behind = (pl.lit(text) for text in pack.files.prompt.split(STATEMENT))
+    before, behind = (
+        pl.Series(texts).gather(prompt)
+        for texts in zip(*(each.text.split(STATEMENT) for each in pack.prompts), strict=True)
+    )
+    systems = pl.Series([each.system for each in pack.prompts], dtype=pl.Categorical)
     return pl.DataFrame(columns).with_columns(
-        text=pl.concat_str([before, "text", behind]),
-        system=pl.lit(pack.files.system, pl.Categorical),
+        text=pl.concat_str([pl.lit(before), "text", pl.lit(behind)]),
+        system=systems.gather(prompt),
         text_pair=pl.lit(None, pl.Categorical),
         **{
             f"candidate{number}": pl.lit(option, pl.Categorical)

@@ -63,6 +63,7 @@ class Statements(Family):
             sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
             prompt=section.prompt,
+            prompts=tuple(folder / name for name in section.prompts or ()),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
@@ -117,7 +118,8 @@ class Statements(Family):
         unit = "statements with their negations"
         counts = [len(allowed_combinations(lists, lists.templates[places[0]])) for places in lists.statements]
         instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
-        yield from size_faults(source, key, section.sample, section.repetitions * instances, unit)
+        asked = section.repetitions * len(lists.prompts) * instances
+        yield from size_faults(source, key, section.sample, asked, unit)
         yield from sample_faults(source, key, section.sample, sum(counts), unit)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.schema import column
 
 KEYS = {
@@ -20,4 +21,5 @@ KEYS = {
     "names": column(pl.List(pl.Categorical), description="value of each parameter"),
     "classes": column(pl.List(pl.Categorical), description="class of each value"),
     "label": column(pl.Categorical, description="the right answer"),
+    **OF_FORMAT,
 }

@@ -6,7 +6,7 @@ of APES, computed as it computes them, and the checks whether a cell was measure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, prompt_sign
 from biasgrid.families.statement.evidence import pairs_of_classes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
@@ -25,11 +25,15 @@ from biasgrid.families.validity import equal_scores, few_names, improbable, one_
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
-from biasgrid.groups.terms import derive, difference, records_of, scores_of_terms
+from biasgrid.groups.terms import derive as derive_of_groups
+from biasgrid.groups.terms import difference, records_of, scores_of_terms
+from biasgrid.stats.clusters import template_units
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
@@ -108,7 +112,9 @@ def unanswered_headlines(several: pl.DataFrame, answered: pl.DataFrame, threshol
 
 
 def class_records(answered: pl.DataFrame) -> Records:
-    """Makes records of answers: a case is a template with the values of all parameters but that which is compared.
+    """Makes records of answers.
+
+    A case is a template, in one prompt format, with the values of all parameters but that which is compared.
 
     Args:
         answered: rows of `by_class`; those without an answer have no share.
@@ -118,11 +124,12 @@ def class_records(answered: pl.DataFrame) -> Records:
         pl.when(pl.col("place") != place).then(pl.col("names").list.get(place, null_on_oob=True).cast(pl.String))
         for place in range(width)
     ]
+    units = answered.with_columns(template=pl.Series(template_units(answered)))
     case = pl.concat_str(
         [pl.col("template", "place", "repetition").cast(pl.String), *(other.fill_null("") for other in others)],
         separator=CASE_SEPARATOR,
     )
-    keys = answered.select(
+    keys = units.select(
         "template", "bias_type", "group", case=case.rank("dense").cast(pl.Int64) - 1, term=pl.col("subject")
     )
     share = float_column(answered, "share")
@@ -205,6 +212,23 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     if options["mode"] == "apes":
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
     yield from measures_of_classes(exploded, options)
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what arbitrary groups of terms would give, and whether differences of classes depend on the prompt format.
+
+    Args:
+        estimates: those of a cell.
+        sums: its sums.
+        options: see `measure`.
+        settings: clusters, level and the like.
+    """
+    found = derive_of_groups(estimates, sums, options, settings)
+    differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
+    of_formats = prompt_sign(differences, settings)
+    return found._replace(estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed"))
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -348,7 +372,7 @@ STATEMENT_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
 
 def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
     """Puts statements beside their negations, whose columns end in `negated`; keys are those of the statement."""
-    on = [name for name in ("pair", "repetition", "place") if name in table.columns]
+    on = [name for name in ("pair", "repetition", "place", PROMPT_FORMAT) if name in table.columns]
     paired = table.drop_nulls("pair")
     stated, negation = paired.filter(~pl.col("negated")), paired.filter("negated")
     other = negation.select(*on, pl.col("share", "says_yes", "is_right").name.suffix(" negated"))

@@ -12,6 +12,7 @@ import polars as pl
 
 from biasgrid.families.responses import is_refusal, plain_apostrophes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
+from biasgrid.tables.instances import OF_FORMAT
 
 STATEMENT_OUTCOMES = ("answered", "refused", "length", "unclear")
 """Whether there is an answer, and why not: the model declined, its text was cut off, or it says something else."""
@@ -85,7 +86,7 @@ def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(STATEMENT_OUTCOMES)))
 
 
-READ = ["instance", "template", "pair", "negated", "repetition", "domains", "names", "classes", "label"]
+READ = ["instance", "template", "pair", "negated", "repetition", "domains", "names", "classes", "label", *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response"]
 """The columns of predictions that are observed, of those that the kind has."""
@@ -103,7 +104,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no answer.
     """
     answers = predictions.select("instance").hstack(read_answers(predictions))
-    rows = instances.select(READ).sort("instance").join(answers, on="instance", maintain_order="left")
+    read = [name for name in READ if name in instances.columns]
+    rows = instances.select(read).sort("instance").join(answers, on="instance", maintain_order="left")
     label = pl.col("label").cast(pl.String)
     answer = pl.when("says_yes").then(pl.lit(YES)).otherwise(pl.lit(NO))
     return rows.with_columns(is_right=pl.when(pl.col("says_yes").is_not_null()).then(answer == label))

@@ -15,12 +15,13 @@ from functools import cached_property
 from hashlib import sha256
 from math import prod
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import Problem, nearest_name, one_of
+from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import Sample
 
 ValueAttribute = Literal["name", "group"]
@@ -145,6 +146,7 @@ class StatementFiles:
         sample: which statements are asked, None for all.
         system: the system text, None where there is none.
         prompt: what a model is asked, with `STATEMENT` in it.
+        prompts: files that say so in place of `prompt` and `system`, one for each prompt format.
     """
 
     templates: Path
@@ -154,6 +156,7 @@ class StatementFiles:
     sample: Sample | None
     system: str | None
     prompt: str
+    prompts: tuple[Path, ...] = ()
 
 
 class DomainValue(NamedTuple):
@@ -192,6 +195,7 @@ class StatementPack:
         templates: the templates.
         negations: of templates that have one, the place of their negation.
         files: where they come from, and how statements are asked.
+        prompts: what a model is asked, in each prompt format.
     """
 
     parameters: tuple[str, ...]
@@ -199,6 +203,12 @@ class StatementPack:
     templates: tuple[StatementTemplate, ...]
     negations: Mapping[int, int]
     files: StatementFiles
+    prompts: tuple[Prompt, ...]
+
+    @property
+    def repetitions(self) -> int:
+        """How often each statement is asked, in all prompt formats together."""
+        return self.files.repetitions * len(self.prompts)
 
     @cached_property
     def statements(self) -> list[tuple[int, ...]]:
@@ -222,7 +232,10 @@ class StatementPack:
     def digest(self) -> str:
         """Returns a digest of what makes the instances."""
         files = self.files
-        asked = (files.as_original, files.repetitions, files.sample, files.system, files.prompt)
+        asked: tuple[Any, ...] = (files.as_original, files.repetitions, files.sample)
+        # One format has the digest that it had before there were several.
+        one = len(self.prompts) == 1
+        asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)

@@ -9,7 +9,9 @@ from pathlib import Path
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.names import SPACING, similar_names, spacing_problem
 from biasgrid.base.text import explain_unreadable, read_text
+from biasgrid.families.prompts import Prompt, prompt_of_lines, read_prompts
 from biasgrid.families.statement.pack import (
+    STATEMENT,
     UNUSED,
     Constraint,
     ConstraintError,
@@ -240,6 +242,11 @@ def negations_of(
     return negations
 
 
+def prompt_of_statement(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> Prompt | None:
+    """Makes a prompt of a file's lines, None where they are none; see `prompts.prompt_of_lines`."""
+    return prompt_of_lines(path, lines, (STATEMENT,), faults)
+
+
 def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them.
 
@@ -251,10 +258,11 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     templates = [template_of(table, row, domains, files.as_original, faults) for row in table.rows]
     negations = negations_of(table, templates, files.as_original, faults)
     known = all(domain in domains for template in templates for domain in template.domains)
-    pack = StatementPack(table.parameters, domains, tuple(templates), negations, files)
+    prompts = read_prompts(files.prompts, prompt_of_statement, faults) or (Prompt(files.prompt, files.system),)
+    pack = StatementPack(table.parameters, domains, tuple(templates), negations, files, prompts)
     if known and not files.as_original:
         faults += template_faults(table, pack)
-    if known and files.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
+    if known and pack.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
         faults.append(Fault(table.file, "", f"more than {MOST_STATEMENTS:,} statements", "fewer parameters or values"))
     if not table.rows and not faults:
         faults.append(Fault(table.file, "", "holds no templates", "a template in each row"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from biasgrid.base.sections import KeysError
 from biasgrid.families.family import DatasetSection
 from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.groups.section import GroupMeasure
@@ -31,6 +32,12 @@ class StatementDataset(DatasetSection):
     )
     system: str | None = Field(None, min_length=1, description="system text of models that take one")
     prompt: str = Field(PROMPT, description=f"what a model is asked, with `{STATEMENT}` where the statement stands")
+    prompts: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="files of prompts in place of `prompt` and `system`: every statement is asked in each of these "
+        "prompt formats, and intervals are over formats, too",
+    )
     repetitions: int = Field(
         1, ge=1, le=1000, description="how often each statement is asked; written answers differ from time to time"
     )
@@ -47,3 +54,10 @@ class StatementDataset(DatasetSection):
         if prompt.count(STATEMENT) != 1:
             raise ValueError(f"expected text that holds {STATEMENT} once")
         return prompt
+
+    @model_validator(mode="after")
+    def _one_way_to_ask(self) -> StatementDataset:
+        beside = [name for name in ("prompt", "system", "mode") if name in self.model_fields_set]
+        if self.prompts is not None and beside:
+            raise KeysError(f"expected either `prompts` or `{beside[0]}`")
+        return self

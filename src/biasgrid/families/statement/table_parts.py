@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.groups.records import number_templates
+from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Finish, Sums, sum_units
+from biasgrid.tables.instances import PROMPT_FORMAT
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class TableParts:
         keys: what each part is about, in the order in which they are met.
         number: shape (rows,), the part of each row of the table.
         template: shape (rows,), the place of each row's template.
-        templates: the numbers of the templates, as text.
-        repetitions: how often each statement was asked, which counts as one case.
+        templates: the names of the templates, each in its prompt format; see `stats.clusters.template_units`.
+        repetitions: how often each statement was asked, in all prompt formats together, which counts as one case.
     """
 
     keys: pl.DataFrame
@@ -35,8 +37,9 @@ class TableParts:
     @classmethod
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> TableParts:
         """Divides a table by some of its columns; without any it is one part."""
-        template, templates = number_templates(table["template"].to_numpy().astype(np.int64))
-        repetitions = table["repetition"].n_unique()
+        template, templates = number_templates(template_units(table))
+        asked = [name for name in ("repetition", PROMPT_FORMAT) if name in table.columns]
+        repetitions = prod(table[name].n_unique() for name in asked)
         if not names:
             zeros = np.zeros(len(table), dtype=np.int64)
             return cls(pl.DataFrame({"options": [""]}), zeros, template, templates, repetitions)

@@ -44,7 +44,7 @@ class Design:
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
         dropped: names of the subjects that are not a single token.
         asked: which of the swap groups are asked, None for all.
-        prompt: of generative models, what is put around a question.
+        prompts: of generative models, what is put around a question, one for each prompt format.
     """
 
     templates: list[QuestionTemplate]
@@ -55,7 +55,7 @@ class Design:
     pronouns: Mapping[str, str]
     dropped: list[str]
     asked: Sample | None = None
-    prompt: QuestionPrompt | None = None
+    prompts: tuple[QuestionPrompt, ...] = ()
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -111,7 +111,7 @@ class Design:
         template = self.templates[item.template]
         text = template.negated_question if item.negated else template.question
         text = text.replace(MASK, self.mask) if self.mask else text
-        return self.prompt.ask(text, template) if self.prompt else text
+        return item.prompt.ask(text, template) if item.prompt else text
 
     def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
         """Returns context, question and both candidates of about `count` instances, spread over pairs and items.
@@ -139,8 +139,8 @@ class Design:
 
         template = self.templates[item.template]
         named = sides[0][template.subject_form(1)], sides[1][template.subject_form(2)]
-        candidates = self.prompt.letters(template) if self.prompt else named
-        system = f"{self.prompt.system}\n\n" if self.prompt and self.prompt.system else ""
+        candidates = item.prompt.letters(template) if item.prompt else named
+        system = f"{item.prompt.system}\n\n" if item.prompt and item.prompt.system else ""
         return system + self.lead + fill(template.context), fill(self.question(item)), candidates
 
     @property
@@ -162,15 +162,16 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
     kept, dropped = zip(*(keep_one_token(subjects, used_forms, one_token) for subjects in lists.subjects), strict=True)
     items = [
-        DesignItem(number, attribute, negated)
+        DesignItem(number, attribute, negated, prompt)
         for number, template in enumerate(templates)
         for kind in types_of(template, attributes)
         for attribute in attributes[kind]
+        for prompt in lists.prompts or (None,)
         for negated in (False, True)
     ]
     subjects = [first_subjects(subject_list, lists.limit.get("subjects")) for subject_list in kept]
     names = [name for side in dropped for name in side]
-    given = lists.sample, lists.prompt
+    given = lists.sample, lists.prompts
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
 
 

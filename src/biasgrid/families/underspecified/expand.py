@@ -32,8 +32,8 @@ from biasgrid.families.orders import (
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.design import Design, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, WordLists
-from biasgrid.tables.instances import instances_schema
+from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, QuestionPrompt, WordLists
+from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
 SUBJECT_FORM = re.compile(r"\[subj[12](?::[a-z]+)?\]")
@@ -117,7 +117,7 @@ class TextSegments:
 def build_segments(
     items: list[DesignItem], texts: list[str], build: Callable[[DesignItem, str], pl.DataFrame], *finish: pl.Expr
 ) -> TextSegments:
-    """Builds each distinct text once; texts are distinct by template, content and the attribute in them.
+    """Builds each distinct text once; texts are distinct by template, prompt, content and the attribute in them.
 
     Args:
         items: what every pair is asked.
@@ -125,12 +125,12 @@ def build_segments(
         build: makes the rows of one of them.
         finish: makes the columns of all rows, where `build` leaves them unfinished.
     """
-    blocks: dict[tuple[int, str, str], int] = {}
+    blocks: dict[tuple[int, QuestionPrompt | None, str, str], int] = {}
     clusters: list[pl.DataFrame] = []
     block_of: list[int] = []
     for item, text in zip(items, texts, strict=True):
         has_attribute = any(head in text for head in item.attribute.texts)
-        key = (item.template, text, item.attribute.name if has_attribute else "")
+        key = (item.template, item.prompt, text, item.attribute.name if has_attribute else "")
         if key not in blocks:
             blocks[key] = len(clusters)
             clusters.append(build(item, text))
@@ -153,7 +153,7 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
     def build(item: DesignItem, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
         context = pl.lit(lead) + smooth_articles(join_parts(parts), at_start=True)
-        letters = design.prompt.letters(templates[item.template]) if design.prompt else None
+        letters = item.prompt.letters(templates[item.template]) if item.prompt else None
         columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
             slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
@@ -161,7 +161,7 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
             until = pl.concat_str([join_parts([*parts[: parts.index(slot)]]), pl.col(slot).str.slice(0, 1)])
             position = smooth_articles(until, at_start=True).str.len_chars() + (len(lead) - 1)
             letter = pl.lit(letters[which - 1]) if letters else None
-            columns[f"position{which}"] = pl.lit(None, pl.UInt16) if design.prompt else position.cast(pl.UInt16)
+            columns[f"position{which}"] = pl.lit(None, pl.UInt16) if item.prompt else position.cast(pl.UInt16)
             columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(pl.Categorical)
             if design.pronouns:
                 pronoun = pl.col(f"group{which}").replace_strict(design.pronouns, default=None, return_dtype=pl.String)
@@ -179,10 +179,11 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
         parts = split_slots(text, item.attribute)
-        return pairs.select(text=join_parts(parts)) if len(parts) > 1 else pl.DataFrame({"text": parts})
+        rows = pairs.select(text=join_parts(parts)) if len(parts) > 1 else pl.DataFrame({"text": parts})
+        return rows.with_columns(system=pl.lit(item.prompt.system if item.prompt else None, pl.String))
 
     text = smooth_articles(pl.col("text"), at_start=False).cast(pl.Categorical)
-    system = pl.lit(design.prompt.system if design.prompt else None, pl.Categorical).alias("system")
+    system = pl.col("system").cast(pl.Categorical)
     return build_segments(design.items, [design.question(item) for item in design.items], build, text, system)
 
 
@@ -232,10 +233,10 @@ def order_of_items(design: Design, seed: int) -> IntArray:
 
 
 def items_of_tables(design: Design) -> list[IntArray]:
-    """Returns the numbers of items in tables of shape (templates, attributes)."""
-    of_templates: dict[int, dict[str, int]] = defaultdict(dict)
+    """Returns the numbers of items in tables of shape (templates, each in one prompt; attributes)."""
+    of_templates: dict[tuple[int, QuestionPrompt | None], dict[str, int]] = defaultdict(dict)
     for number, item in enumerate(design.items[::2]):
-        of_templates[item.template][item.attribute.name] = number
+        of_templates[item.template, item.prompt][item.attribute.name] = number
     tables: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
     for numbers in of_templates.values():
         names = tuple(sorted(numbers))
@@ -260,7 +261,7 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
         names of the dropped subjects, and how much of the lists is asked.
     """
     rows = instance_rows(design_of(lists, one_token))
-    schema = instances_schema(KEYS, rows.contexts.rows.schema)
+    schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
     whole = design_of(replace(lists, limit={}, sample=None))
     coverage = coverage_of_design(counts_of_design(rows.design, rows.asked), counts_of_design(whole, None))
     return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped} | coverage)
@@ -389,18 +390,21 @@ def instance_rows(design: Design) -> InstanceRows:
 
 def item_columns(design: Design) -> pl.DataFrame:
     """Returns the columns of what every pair is asked, a row per item."""
-    items = design.items
+    items, several = design.items, len(design.prompts) > 1
+    of_format = {PROMPT_FORMAT: [design.prompts.index(item.prompt) for item in items]} if several else {}
     return pl.DataFrame(
         {
             "negated": [item.negated for item in items],
             "template": [item.template for item in items],
             "attribute": [item.attribute.name for item in items],
             "attribute_group": [item.attribute.group for item in items],
+            **of_format,
         },
         schema={
             "negated": pl.Boolean,
             "template": pl.UInt16,
             "attribute": pl.Categorical,
             "attribute_group": pl.Categorical,
+            **dict.fromkeys(of_format, pl.UInt8),
         },
     )

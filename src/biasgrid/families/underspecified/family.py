@@ -32,11 +32,14 @@ def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
 def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
     """Yields variants of generative models without a prompt, and others with one."""
     for variant, chosen in section.variants.items():
-        key = f"datasets.{dataset}.variants.{variant}.prompt"
-        if is_generative(variant) and chosen.prompt is None:
+        key, files = f"datasets.{dataset}.variants.{variant}.prompt", chosen.prompt_files
+        if is_generative(variant) and not files:
             yield Fault(source, key, "none", "a file such as prompts/two-options.txt, as generative models need one")
-        if not is_generative(variant) and chosen.prompt is not None:
-            yield Fault(source, key, repr(chosen.prompt), "no prompt, which is for generative models (`llm`) alone")
+        if not is_generative(variant) and files:
+            given = ", ".join(map(repr, files))
+            yield Fault(source, key, given, "no prompt, which is for generative models (`llm`) alone")
+        if chosen.prompt and chosen.prompts:
+            yield Fault(source, key, f"{chosen.prompt!r} beside `prompts`", "one of both")
 
 
 def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
@@ -215,7 +218,7 @@ class Underspecified(Family):
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=section.pronouns if masked else {},
             sample=sample_unless_all(section.sample_of(variant), section.sample_by),
-            prompt=folder / chosen.prompt if chosen.prompt else None,
+            prompts=tuple(folder / name for name in chosen.prompt_files),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

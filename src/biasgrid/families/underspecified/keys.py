@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.schema import column
 
 KEYS = {
     "swap_group": column(
-        pl.UInt32, description="number of the four instances with one template, pair of subjects and attribute"
+        pl.UInt32, description="number of the four instances with one template, pair of subjects, attribute and prompt"
     ),
     "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order"),
     "negated": column(pl.Boolean, description="whether the question is the negated one"),
@@ -19,4 +20,5 @@ KEYS = {
     "group2": column(pl.Categorical, description="group of subject2", nullable=True),
     "attribute": column(pl.Categorical, description="the attribute in its base wording"),
     "attribute_group": column(pl.Categorical, description="group of the attribute, such as crime", nullable=True),
+    **OF_FORMAT,
 }

@@ -50,15 +50,16 @@ from biasgrid.families.validity import (
 )
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
-from biasgrid.groups.records import number_templates
+from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
 
-READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS]
+READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
@@ -266,7 +267,7 @@ def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator
     texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
     names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
     one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
-    place, templates = number_templates(observations["template"].to_numpy().astype(np.int64))
+    place, templates = number_templates(template_units(observations))
     lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
     # What is of one group on both sides counts once for it.
     rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])

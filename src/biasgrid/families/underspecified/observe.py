@@ -17,6 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.sections import Scoring
 from biasgrid.tables.files import TableError
+from biasgrid.tables.instances import OF_FORMAT
 
 Places = npt.NDArray[np.uint32]
 SWAP_GROUP_KEYS = ["swap_group", "swapped", "negated"]
@@ -130,11 +131,11 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
 
     Returns:
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
-        their `group1` and `group2`, `attribute`, `attribute_group`, the float64 `comparison` C(x1, x2) in
-        [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether the winner changes with the
-        order (`winner_changes`), and `scores`, an array of the 8 float64 S (see `scores_in_groups`); where pronouns
-        were read, `pronoun_scores`, the same of these. Where one of its four instances has no answer, a swap group has
-        NaN as comparison (see `answered`).
+        their `group1` and `group2`, `attribute`, `attribute_group`, `prompt_format` if there are several, the float64
+        `comparison` C(x1, x2) in [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether
+        the winner changes with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
+        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these. Where one of its four
+        instances has no answer, a swap group has NaN as comparison (see `answered`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
@@ -146,7 +147,8 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     for part in row_slices(len(firsts)):
         for name, values in compare_scores(by_subject[part]).items():
             said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
-    groups = instances.select("swap_group", *COMPARED_COLUMNS)[firsts]
+    of_format = [name for name in OF_FORMAT if name in instances.columns]
+    groups = instances.select("swap_group", *COMPARED_COLUMNS, *of_format)[firsts]
     of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
     if has_pronouns(predictions):
         of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)

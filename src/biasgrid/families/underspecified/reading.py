@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.base.names import fold_name, similar_names, wide_space
-from biasgrid.base.text import read_text
+from biasgrid.base.text import word_list_lines
 from biasgrid.families.family import OneToken
+from biasgrid.families.prompts import prompt_of_lines, read_prompts
 from biasgrid.families.underspecified.design import Design, design_of
 from biasgrid.families.underspecified.word_lists import (
     LETTERED,
@@ -144,9 +145,6 @@ def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[Template
         yield "[mask] in a template for question answering", "a template without [mask]"
 
 
-SYSTEM_HEAD = "[system]"
-
-
 def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> QuestionPrompt | None:
     """Makes a prompt of a file's lines, None where they are none.
 
@@ -155,29 +153,15 @@ def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault])
         lines: its lines with their numbers, without comments.
         faults: where to add what is wrong.
     """
-    found = len(faults)
-    systems = [(number, line) for number, line in lines if line.startswith(SYSTEM_HEAD)]
-    text = "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
-    expected = f"once each of {QUESTION}, {OPTION_SLOTS[0]} and {OPTION_SLOTS[1]}"
-    for number, _ in systems[1:]:
-        faults.append(
-            Fault(str(path), f"line {number}", "a second system text", f"one line that begins with {SYSTEM_HEAD}")
-        )
-    for placeholder in (QUESTION, *OPTION_SLOTS):
-        if text.count(placeholder) != 1:
-            faults.append(
-                Fault(str(path), "", f"{placeholder} is {text.count(placeholder)} times in the prompt", expected)
-            )
-    for number, line in lines:
-        unknown = [one for one in LIST_PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, QUESTION, *OPTION_SLOTS)]
-        faults += [Fault(str(path), f"line {number}", f"nothing fills {one}", expected) for one in unknown]
-    letters = {letter for letter, _ in LETTERED.findall(text)}
-    if found == len(faults) and len(letters) != 2:
+    prompt = prompt_of_lines(path, lines, (QUESTION, *OPTION_SLOTS), faults)
+    if prompt is None:
+        return None
+    letters = {letter for letter, _ in LETTERED.findall(prompt.text)}
+    if len(letters) != 2:
         problem = f"the options have {' and '.join(sorted(letters)) or 'no letter'}"
         faults.append(Fault(str(path), "", problem, "each option on its own line after its letter: `A. [option1]`"))
-    if found < len(faults):
         return None
-    return QuestionPrompt(text, systems[0][1].removeprefix(SYSTEM_HEAD).strip() if systems else None)
+    return QuestionPrompt(prompt.text, prompt.system)
 
 
 @dataclass(frozen=True)
@@ -187,21 +171,6 @@ class ListEntry:
     line: int
     group: str | None
     term: str
-
-
-def word_list_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
-    """Returns the kept lines of a word list with their 1-based numbers."""
-    try:
-        text = read_text(path, "a word list")
-    except InputError as error:
-        faults += error.faults
-        return []
-    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1)]
-    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    if not kept:
-        problem = "only comments" if text.strip() else "the file is empty"
-        faults.append(Fault(str(path), "", problem, "one item per line"))
-    return kept
 
 
 def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTemplate]:
@@ -393,8 +362,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    prompt = prompt_of(files.prompt, word_list_lines(files.prompt, faults), faults) if files.prompt else None
-    given = files.mask, files.limit, files.pronouns, files.sample, prompt
+    given = files.mask, files.limit, files.pronouns, files.sample, read_prompts(files.prompts, prompt_of, faults)
     return WordLists(templates, subjects, attributes, filler, *given), faults
 
 

@@ -28,6 +28,12 @@ class DatasetVariant(Section):
     prompt: str | None = Field(
         None, description="of generative models (`llm`): file of what is put around a question, with lettered options"
     )
+    prompts: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="several such files in place of `prompt`: all is asked in each of these prompt formats, and "
+        "intervals are over formats, too",
+    )
     sample: SampleOrAll | None = Field(None, description="in place of the dataset's `sample`; `all` for none")
     subjects: list[str] | None = Field(
         None,
@@ -36,6 +42,11 @@ class DatasetVariant(Section):
         description="subject lists in place of the dataset's; without them, variants of masked language models keep "
         "the subjects that are one token of their tokenizer, or all if the dataset has `target_scoring`",
     )
+
+    @property
+    def prompt_files(self) -> list[str]:
+        """The files of prompts, one for each prompt format."""
+        return self.prompts or ([self.prompt] if self.prompt else [])
 
 
 def is_generative(variant: str) -> bool:

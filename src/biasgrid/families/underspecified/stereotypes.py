@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name
-from biasgrid.families.underspecified.reading import word_list_lines
+from biasgrid.base.text import word_list_lines
 from biasgrid.families.underspecified.word_lists import WordLists
 
 STEREOTYPE_LINE = "an attribute and the group that its stereotype names: attribute | group"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import Sample, sample_content
 
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
@@ -43,17 +44,8 @@ class QuestionTemplate:
         return (1, 2) if first == 1 else (2, 1)
 
 
-@dataclass(frozen=True)
-class QuestionPrompt:
-    """What is put around a question.
-
-    Attributes:
-        text: the prompt behind the context, with placeholders for the question and both options.
-        system: the system text, None without one.
-    """
-
-    text: str
-    system: str | None = None
+class QuestionPrompt(Prompt):
+    """What is put around a question, behind the context: placeholders are the question and both options."""
 
     def letters(self, template: QuestionTemplate) -> tuple[str, str]:
         """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
@@ -108,11 +100,12 @@ def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow
 
 @dataclass(frozen=True)
 class DesignItem:
-    """What is asked of every pair: a template with one row of its attribute type, plain or negated."""
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated, in a prompt."""
 
     template: int
     attribute: AttributeRow
     negated: bool
+    prompt: QuestionPrompt | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +121,7 @@ class WordListFiles:
         limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
         sample: which swap groups are asked, None for all.
-        prompt: of generative models, the file of what is put around a question.
+        prompts: of generative models, the files of what is put around a question, one for each prompt format.
     """
 
     templates: Path
@@ -139,11 +132,11 @@ class WordListFiles:
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
-    prompt: Path | None = None
+    prompts: tuple[Path, ...] = ()
 
     def paths(self) -> list[Path]:
         """All files that are read."""
-        return [self.templates, *self.subjects, self.attributes, *filter(None, (self.filler, self.prompt))]
+        return [self.templates, *self.subjects, self.attributes, *filter(None, [self.filler]), *self.prompts]
 
 
 @dataclass(frozen=True)
@@ -158,7 +151,7 @@ class WordLists:
     limit: dict[str, int]
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
-    prompt: QuestionPrompt | None = None
+    prompts: tuple[QuestionPrompt, ...] = ()
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -175,6 +168,9 @@ class WordLists:
             "limit": self.limit,
             "pronouns": self.pronouns,
             **({"sample": sample_content(self.sample)} if self.sample else {}),
-            **({"prompt": asdict(self.prompt)} if self.prompt else {}),
         }
+        # One format has the digest that it had before there were several.
+        prompts = [asdict(prompt) for prompt in self.prompts]
+        if prompts:
+            content |= {"prompts": prompts} if len(prompts) > 1 else {"prompt": prompts[0]}
         return sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -16,6 +16,7 @@ from biasgrid.families.statement.observe import NO, YES, read_answers
 from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import read_provenance
+from biasgrid.tables.instances import PROMPT_FORMAT
 
 QUESTION = " Yes or No?"
 """Stands behind each statement."""
@@ -62,6 +63,9 @@ def examples(instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.Dat
         facts: its provenance.
         answered: `instance` and columns that come behind; see `answers`.
     """
+    if PROMPT_FORMAT in instances.columns:
+        # Of answers in several prompts APES has those in the first.
+        instances = instances.filter(pl.col(PROMPT_FORMAT) == 0)
     before, behind = facts["prompt"].split(STATEMENT)
     parameters = facts["parameters"]
     texts = instances["text"].cast(pl.String)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -49,22 +51,37 @@ def components_of(utilities: FloatArray) -> Components | None:
     subjects, attributes, clusters = utilities.shape
     if subjects < 3 or attributes < 2 or clusters < 2:
         return None
+    return Components(*crossed_components(utilities).values())
+
+
+def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
+    """Divides the variance of utilities between subjects and what they are crossed with: all of it is random.
+
+    Args:
+        utilities: shape (subjects, ...), none missing; 3 subjects and 2 of all else at least.
+
+    Returns:
+        The variance of C by the axes that a subject varies with, `()` for what it has everywhere.
+    """
+    axes = range(1, utilities.ndim)
+    sources = [some for count in range(utilities.ndim) for some in combinations(axes, count)]
     centred = utilities - utilities.mean(axis=0, keepdims=True)
-    free = subjects - 1
-    by_attribute, by_cluster = centred.mean(axis=2, keepdims=True), centred.mean(axis=1, keepdims=True)
-    by_subject = centred.mean(axis=(1, 2), keepdims=True)
-    rest = ((centred - by_attribute - by_cluster + by_subject) ** 2).sum() / (free * (attributes - 1) * (clusters - 1))
-    of_attributes = clusters * ((by_attribute - by_subject) ** 2).sum() / (free * (attributes - 1))
-    of_clusters = attributes * ((by_cluster - by_subject) ** 2).sum() / (free * (clusters - 1))
-    of_subjects = attributes * clusters * (by_subject**2).sum() / free
-    doubled = (
-        (of_subjects - of_attributes - of_clusters + rest) / (attributes * clusters),
-        (of_attributes - rest) / clusters,
-        (of_clusters - rest) / attributes,
-        rest,
-    )
+    means = {
+        some: centred.mean(axis=tuple(axis for axis in axes if axis not in some), keepdims=True) for some in sources
+    }
+    repeats = {some: prod(utilities.shape[axis] for axis in axes if axis not in some) for some in sources}
+    squares, by_size = {}, sorted(sources, key=len, reverse=True)
+    for some in sources:
+        parts = [(-1) ** (len(some) - len(part)) * means[part] for part in by_size if {*part} <= {*some}]
+        free = (len(utilities) - 1) * prod(utilities.shape[axis] - 1 for axis in some)
+        squares[some] = repeats[some] * (sum(parts) ** 2).sum() / free
+    doubled = {
+        some: sum((-1) ** (len(more) - len(some)) * squares[more] for more in sources if {*some} <= {*more})
+        / repeats[some]
+        for some in sources
+    }
     # C is half a difference of utilities, so its variance is half of theirs.
-    return Components(*(float(each) / 2 for each in doubled))
+    return {some: float(each) / 2 for some, each in doubled.items()}
 
 
 def indices_of(components: Components, attributes: int, clusters: int) -> Indices:

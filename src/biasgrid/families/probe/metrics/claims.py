@@ -20,8 +20,8 @@ from biasgrid.families.probe.files.metrics import Disparity, GroupComparison, Me
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.sums import ITEMS, NAMES
-from biasgrid.stats.estimate import over_first_factor, over_names
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
+from biasgrid.stats.noise.factors import over_first_factor, over_names
 from biasgrid.stats.noise.names import lists_source
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.shares import ShareWithInterval, difference_of_shares, ratio_of_shares

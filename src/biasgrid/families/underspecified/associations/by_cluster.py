@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray, divide
-from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, strength_of
-from biasgrid.stats.sums import TEMPLATES, Sums
+from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, signed_root, strength_of
+from biasgrid.stats.sums import FORMATS, TEMPLATES, Sums, leave_one_out, mean
 
 FEWEST_CLUSTERS_WITH_NOISE = 2
 """Of a single cluster nobody knows how far another one would be."""
@@ -23,11 +24,13 @@ class ByCluster:
         sums: shape (subjects, attributes, clusters), of C or of its sign; 0 of associations that are left out.
         counts: how many comparisons there are, likewise.
         left_out: how many associations a single cluster asks for.
+        by_format: shape (subjects, attributes, formats, 2), sums and counts by prompt format; None of a single one.
     """
 
     sums: FloatArray
     counts: FloatArray
     left_out: int = 0
+    by_format: FloatArray | None = None
 
     @classmethod
     def with_noise(cls, sums: FloatArray, counts: FloatArray) -> ByCluster:
@@ -62,9 +65,9 @@ class ByCluster:
         return int(self.sums.shape[-1])
 
     def without(self, cluster: int) -> ByCluster:
-        """Returns what is left without a cluster."""
+        """Returns what is left without a cluster; how much formats differ is known from all of them."""
         kept = np.arange(self.clusters) != cluster
-        return ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept])
+        return replace(ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]), by_format=self.by_format)
 
     @classmethod
     def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
@@ -81,9 +84,15 @@ class ByCluster:
             np.array([names.index(name) for name in sums.keys[key].to_list()])
             for key, names in (("subject", list(subjects)), ("attribute", list(attributes)))
         )
-        found = np.zeros((len(subjects), len(attributes), *own.shape[1:]))
-        found[rows, places] = own
-        return cls.with_noise(found[..., 0], found[..., 1])
+
+        def in_order(columns: FloatArray) -> FloatArray:
+            found = np.zeros((len(subjects), len(attributes), *columns.shape[1:]))
+            found[rows, places] = columns
+            return found
+
+        found = in_order(own)
+        by_format = in_order(sums.along[FORMATS].sums) if FORMATS in sums.along else None
+        return replace(cls.with_noise(found[..., 0], found[..., 1]), by_format=by_format)
 
     def corrected(self, name: Statistic) -> float:
         """Returns mu or eta without what noise adds, NaN where too few associations are known."""
@@ -95,4 +104,26 @@ class ByCluster:
 
     def strength(self) -> float:
         """Returns the size of associations without noise, NaN where too few of them are known."""
-        return strength_of(self.sums, self.counts) if self.is_representative else float("nan")
+        return strength_of(self.sums, self.counts, self.format_variance) if self.is_representative else float("nan")
+
+    @property
+    def format_variance(self) -> FloatArray | float:
+        """The variance of the associations over prompt formats, shape (subjects, attributes), or 0."""
+        return 0.0 if self.by_format is None else jackknife_of_means(self.by_format)
+
+    def strengths_without_formats(self) -> FloatArray:
+        """Returns the size of associations without each prompt format, shape (formats,)."""
+        assert self.by_format is not None
+        of_clusters = jackknife_of_means(np.stack([self.sums, self.counts], axis=-1))
+        found = []
+        for place in range(self.by_format.shape[2]):
+            left = np.delete(self.by_format, place, axis=2)
+            squares = mean(left.sum(axis=2)) ** 2 - of_clusters - jackknife_of_means(left)
+            known = squares[~np.isnan(squares)]
+            found.append(float(signed_root(known.mean())) if len(known) else np.nan)
+        return np.array(found)
+
+
+def jackknife_of_means(columns: FloatArray) -> FloatArray:
+    """Returns the jackknife variance of means over units, of sums and counts of shape (..., units, 2)."""
+    return jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))[0]

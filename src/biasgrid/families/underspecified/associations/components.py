@@ -13,19 +13,26 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.observe import scores_in_groups
-from biasgrid.stats.clusters import clusters_of_templates
-from biasgrid.stats.estimate import over_first_factor
+from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.multiplicity import LEVEL
-from biasgrid.stats.noise.components import components_of, indices_of
+from biasgrid.stats.noise.components import components_of, crossed_components, indices_of
+from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
 from biasgrid.stats.noise.redundancy import known_correlation, likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TOTAL, Along, Sums, find_sums
+from biasgrid.stats.sums import TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 
 VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+VARIANCE_NAMES_OF_FORMATS = (
+    "subject", "association", "subject x cluster", "subject x format", "association x cluster", "association x format",
+    "subject x cluster x format", "association x cluster x format",
+)  # fmt: skip
+"""The same of cells with several prompt formats."""
 INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
+FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
+"""What the first two are with formats in the place of clusters."""
 SQUARES = "comparison_squares"
 PAIR_COUNTS = "pair_counts"
 """Inputs of the variance of pairs and orders."""
@@ -75,11 +82,13 @@ def design_of_cell(
         estimates: those of the cell.
         settings: its clusters.
     """
-    templates = np.array(find_sums(sums, "delta", ()).along["templates"].units, dtype=np.int64)
+    templates, formats = parse_units(find_sums(sums, "delta", ()).along["templates"].units)
     cluster_of = clusters_of_templates(templates, settings.clusters)
-    pair = PairVariance(sums, cluster_of)
+    names = sorted({*formats})
+    cell_of = cluster_of * len(names) + np.array([names.index(each) for each in formats])
+    cells = gamma if len(names) == 1 else associations_by_cell(sums, cell_of)
     tables = [
-        pl.DataFrame(list(variances_of(pair, gamma, firsts))),
+        pl.DataFrame(list(variances_of(PairVariance(sums, cell_of), cells, firsts, len(names)))),
         noise_of(sums, settings),
         effects_of(sums, estimates, settings),
         clusters_of_cell(gamma, templates, cluster_of),
@@ -87,11 +96,25 @@ def design_of_cell(
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
 
 
+def associations_by_cell(sums: Sequence[Sums], cell_of: IntArray) -> ByCluster:
+    """Returns gamma by cluster and prompt format.
+
+    Args:
+        sums: the sums of the cell.
+        cell_of: shape (units,), the cluster and format of each template in a format.
+    """
+    subjects, attributes, _ = two_lists(sums)
+    gamma = find_sums(sums, "gamma", ("subject", "attribute"))
+    added = add_up(gamma.along[TEMPLATES].sums, cell_of)
+    along = {TEMPLATES: Along([str(cell) for cell in range(added.shape[1])], added)}
+    return ByCluster.of(replace(gamma, along=along), subjects, attributes)
+
+
 class PairVariance:
     """How far single pairs of subjects are from the difference of their utilities."""
 
     def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
-        """Takes the sums of a cell, and the cluster of each of its templates."""
+        """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its templates."""
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
         self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(-1, 2)
@@ -117,26 +140,48 @@ class PairVariance:
         return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
 
 
-def variances_of(pair: PairVariance, gamma: ByCluster, firsts: int | None) -> Iterator[dict[str, Any]]:
-    """Yields the sources of variance of each block of attributes that are asked in the same clusters, and indices."""
+def variances_of(
+    pair: PairVariance, gamma: ByCluster, firsts: int | None, formats: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Yields the sources of variance of each block of attributes that are asked in the same clusters, and indices.
+
+    Args:
+        pair: the variance of single pairs.
+        gamma: the associations by cluster or, with several prompt formats, by cluster and format, the latter varying
+            fastest.
+        firsts: of two lists how many subjects are of the first.
+        formats: how many prompt formats there are.
+    """
     asked = gamma.counts > 0
+    if gamma.clusters % formats:
+        return
     patterns, block_of = np.unique(asked.any(axis=0), axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         attributes = np.flatnonzero(block_of.reshape(-1) == number)
-        if not (pattern.any() and asked[:, attributes][:, :, pattern].all()):
+        in_formats = pattern.reshape(-1, formats)
+        is_crossed = bool((in_formats.all(axis=1) == in_formats.any(axis=1)).all())
+        if not (pattern.any() and is_crossed and asked[:, attributes][:, :, pattern].all()):
             continue
         scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
-        components = components_of(scale)
+        crossed = scale.reshape(*scale.shape[:2], -1, formats)
+        by_cluster = crossed.mean(axis=3)
+        components = components_of(by_cluster)
         if components is None:
             continue
-        of_block = (*components, *pair.of(scale, gamma, attributes, pattern))
-        variances = dict(zip((*VARIANCE_NAMES, "pair", "order"), of_block, strict=True))
+        own = dict(zip(VARIANCE_NAMES, components, strict=True))
+        if formats > 1:
+            own = dict(zip(VARIANCE_NAMES_OF_FORMATS, crossed_components(crossed).values(), strict=True))
+        rest = dict(zip(("pair", "order"), pair.of(scale, gamma, attributes, pattern), strict=True))
+        variances = own | rest
         total = sum(max(each, 0.0) for each in variances.values())
         for name, variance in variances.items():
             share = max(variance, 0.0) / total if total else None
             yield {"block": number, "name": name, "value": variance, "share": share}
-        indices = indices_of(components, *scale.shape[1:])
-        for name, value in zip(INDEX_NAMES, indices, strict=True):
+        indices = dict(zip(INDEX_NAMES, indices_of(components, *by_cluster.shape[1:]), strict=True))
+        if formats > 1 and (over_formats := components_of(by_format := crossed.mean(axis=2))) is not None:
+            of_formats = indices_of(over_formats, *by_format.shape[1:])
+            indices |= zip(FORMAT_INDEX_NAMES, (of_formats.template_share, of_formats.reliability), strict=True)
+        for name, value in indices.items():
             yield {"block": number, "name": name, "value": value, "share": None}
 
 
@@ -165,16 +210,18 @@ def effects_of(sums: Sequence[Sums], estimates: pl.DataFrame, settings: Statisti
     What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
     """
     measure = counted_association(estimates)
-    first = over_first_factor(find_sums(sums, measure, ("subject", "attribute")).clustered(settings.clusters))
+    part = find_sums(sums, measure, ("subject", "attribute")).clustered(settings.clusters)
+    first = over_first_factor(part)
     if np.isnan(first.source.variance).all():
         return pl.DataFrame()
-    rows = estimates.filter(pl.col("measure") == measure, pl.col("generalises_to") == "clusters")
+    sources = [first.source, *sources_of_formats(part, may_grow=True)[:1]]
+    rows = estimates.filter(pl.col("measure") == measure, "is_claim")
     q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
     found = {
-        "mde": detectable_effect([first.source], LEVEL),
-        "mde_fdr": detectable_effect([first.source], alpha),
+        "mde": detectable_effect(sources, LEVEL),
+        "mde_fdr": detectable_effect(sources, alpha),
     }
     return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
 
@@ -191,14 +238,14 @@ def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray
 
     Args:
         gamma: the associations by cluster.
-        templates: shape (templates,), their numbers.
-        cluster_of: shape (templates,), the cluster of each.
+        templates: shape (units,), their numbers, again in each prompt format.
+        cluster_of: shape (units,), the cluster of each.
     """
     noise = noise_of_clusters(gamma.sums, gamma.counts)
     alike, loudness = likeness(noise, gamma.counts > 0), noise_ratio(noise)
     rows: list[dict[str, Any]] = []
     for cluster in range(gamma.clusters):
-        names = {"cluster": cluster, "templates": ", ".join(map(str, templates[cluster_of == cluster]))}
+        names = {"cluster": cluster, "templates": ", ".join(map(str, np.unique(templates[cluster_of == cluster])))}
         without = gamma.without(cluster) if gamma.clusters > 1 else None
         like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
         of_others = known_correlation(gamma.values[..., cluster], without.means) if without else None

@@ -10,12 +10,14 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.underspecified.associations.intensity import FEWEST_CLUSTERS
+from biasgrid.stats.estimate import join_factors
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.factors import over_names
 from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import signed_root
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, find_sums
+from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums, find_sums
 
 OF_GROUPS = ("subject_group", "attribute")
 FEWEST_NAMES = 3
@@ -35,14 +37,24 @@ def question_group_strength(question_association: Sums) -> float:
 
 
 def strength_of_groups(sums: Sums) -> float:
-    """Returns the signed root of the mean of value² less its variance over clusters and names.
+    """Returns the signed root of the mean of value² less its variance over clusters, names and prompt formats.
 
     What a name has in one cluster alone is in both variances, so that the size is not too large.
 
     Args:
         sums: associations of groups, clustered.
     """
-    return float(root_without_noise(sums.values, jackknife(sums.without)[0] + names_of_groups(sums).variance))
+    return float(root_without_noise(sums.values, sum_of_variances(sums)))
+
+
+def sum_of_variances(sums: Sums) -> FloatArray:
+    """Returns the variance of associations of groups over clusters, names and prompt formats, NaN where not known."""
+    return np.asarray(jackknife(sums.without)[0] + names_of_groups(sums).variance + format_variance(sums))
+
+
+def format_variance(sums: Sums) -> FloatArray:
+    """Returns the variance of associations of groups over prompt formats, 0 of a single one."""
+    return over_names(sums, FORMATS).variance if FORMATS in sums.along else np.zeros(len(sums.keys))
 
 
 def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
@@ -55,18 +67,29 @@ def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
 def without_clusters(sums: Sums) -> FloatArray:
     """Returns the strength without each cluster, shape (clusters,)."""
     units, columns = sums.along[TEMPLATES]
-    of_names, found = names_of_groups(sums).variance, []
+    others, found = names_of_groups(sums).variance + format_variance(sums), []
     for place in range(len(units)):
         left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
         rest = replace(sums, along={**sums.along, TEMPLATES: left})
-        found.append(float(root_without_noise(rest.values, jackknife(rest.without)[0] + of_names)))
+        found.append(float(root_without_noise(rest.values, jackknife(rest.without)[0] + others)))
+    return np.array(found)
+
+
+def without_formats(sums: Sums) -> FloatArray:
+    """Returns the strength without each prompt format, shape (formats,)."""
+    units, columns = sums.along[FORMATS]
+    others, found = jackknife(sums.without)[0] + names_of_groups(sums).variance, []
+    for place in range(len(units)):
+        left = np.delete(columns, place, axis=1)
+        rest = replace(sums, along={FORMATS: Along([*units[:place], *units[place + 1 :]], left)})
+        found.append(float(root_without_noise(rest.values, others + format_variance(rest))))
     return np.array(found)
 
 
 def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
     """Returns the strength without each name, shape (names,), and the group of each."""
     names, groups = sums.along[NAMES].units, groups_of_names(sums)[NAMES]
-    of_clusters, found = jackknife(sums.without)[0], []
+    others, found = jackknife(sums.without)[0] + format_variance(sums), []
     for place in range(len(names)):
         # A name is the group's or a partner's, so a number has it on one side.
         own = {factor: sums.along[factor].sums.copy() for factor in (NAMES, PARTNERS)}
@@ -75,7 +98,7 @@ def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
             columns[:, place] = 0
         along = {factor: Along(names, columns) for factor, columns in own.items()}
         rest = replace(sums, along={**sums.along, **along})
-        variance = of_clusters + names_of_groups(rest).variance
+        variance = others + names_of_groups(rest).variance
         found.append(float(root_without_noise(sums.finish(left), variance)))
     return np.array(found), groups.tolist()
 
@@ -90,7 +113,8 @@ def strengths_of_groups(sums: Sequence[Sums], settings: StatisticsSettings) -> I
     for measure, of_what in STRENGTHS.items():
         if any(each.keys["measure"][0] == of_what and is_of_groups(each) for each in sums):
             part = find_sums(sums, of_what, OF_GROUPS).clustered(settings.clusters)
-            yield {"measure": measure, "generalises_to": "clusters x names", **strength_row(part, settings)}
+            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
+            yield {"measure": measure, "generalises_to": over, **strength_row(part, settings)}
 
 
 def is_of_groups(sums: Sums) -> bool:
@@ -99,10 +123,10 @@ def is_of_groups(sums: Sums) -> bool:
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns a strength of groups with its interval: jackknife over clusters and over names, three of each at least.
+    """Returns a strength of groups with its interval: jackknife over clusters, names and formats, three each at least.
 
     Noise that a name has in one cluster is in the variance over clusters and in that over names. The value and the
-    lower end go by the sum of both, which is too large by that noise; the upper end by the larger one, which is not.
+    lower end go by the sum of all, which is too large by that noise; the upper end by the largest one, which is not.
     As of strengths of single names it is at least that of the logarithm, as clusters that multiply make sizes skewed,
     where the size is told from 0.
 
@@ -110,7 +134,7 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         sums: associations of groups, clustered.
         settings: the level.
     """
-    value, known = strength_of_groups(sums), ~np.isnan(jackknife(sums.without)[0] + names_of_groups(sums).variance)
+    value, known = strength_of_groups(sums), ~np.isnan(sum_of_variances(sums))
     clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
     shared = {"n": int(known.sum()), "left_out": int((~known).sum()), "clusters": clusters}
     if 2 * known.sum() < len(known):
@@ -120,10 +144,16 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         few = f"fewer than {FEWEST_CLUSTERS} clusters, or {FEWEST_NAMES} names of a group"
         return {**shared, "value": value, "reason": few}
     sides = [(without_clusters(sums), [0] * clusters), (names, groups)]
+    if FORMATS in sums.along:
+        formats = without_formats(sums)
+        if len(formats) < FEWEST_CLUSTERS:
+            return {**shared, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
+        sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
         return {**shared, "value": value, "reason": "equal without each of its clusters and names"}
     largest = np.maximum(jackknife(sums.without)[0], names_of_groups(sums).variance)
+    largest = np.maximum(largest, format_variance(sums))
     # A size is not below 0, whatever is left of it without noise.
     high = max(float(root_without_noise(sums.values, largest)) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):

@@ -99,7 +99,7 @@ def derive(
     known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
     known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
-    rows = [interval_row(name, value, without, settings) for name, value, without in corrected_numbers(gamma, eta)]
+    rows = [size_row(gamma, size, settings) for size in corrected_numbers(gamma, eta)]
     counts = {"n": gamma.known, "left_out": gamma.left_out}
     shared = {"options": "", **counts, "generalises_to": "clusters"}
     table = pl.DataFrame([{**shared, "clusters": gamma.clusters, "is_claim": True, **row} for row in (*rows, held_out)])
@@ -144,7 +144,24 @@ def size_without_clusters(
     return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
 
-def interval_row(measure: str, value: float, without: FloatArray, settings: StatisticsSettings) -> dict[str, Any]:
+def size_row(part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns a size of associations with its interval: over clusters, and of a strength over prompt formats, too.
+
+    Args:
+        part: the associations.
+        size: from `size_without_clusters`.
+        settings: the level.
+    """
+    name, value, without = size
+    if part.by_format is None or not name.endswith(strength.__name__):
+        return interval_row(name, value, without, settings)
+    row = interval_row(name, value, without, settings, part.strengths_without_formats()[None])
+    return {**row, "generalises_to": "clusters x formats"}
+
+
+def interval_row(
+    measure: str, value: float, without: FloatArray, settings: StatisticsSettings, formats: FloatArray | None = None
+) -> dict[str, Any]:
     """Returns a size of the associations with its interval: jackknife over clusters, of three at least.
 
     The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0 with all clusters
@@ -155,6 +172,7 @@ def interval_row(measure: str, value: float, without: FloatArray, settings: Stat
         value: the size.
         without: shape (1, clusters), what it is without each cluster.
         settings: the level.
+        formats: shape (1, formats), what it is without each prompt format, if it generalises over these.
     """
     clusters = without.shape[1]
     if np.isnan(value) and clusters > 1:
@@ -162,17 +180,28 @@ def interval_row(measure: str, value: float, without: FloatArray, settings: Stat
     if np.isnan(without).any():
         few = f"fewer than {FEWEST_CLUSTERS} clusters"
         return {"measure": measure, "value": value, "reason": few if clusters < FEWEST_CLUSTERS else "not defined"}
-    variance, _ = jackknife(without)
-    if not variance[0] > 0:
+    sides = [without] if formats is None else [without, formats]
+    if sides[-1].shape[1] < FEWEST_CLUSTERS or np.isnan(sides[-1]).any():
+        return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
+    sources = [left_out_source(side) for side in sides]
+    if not sources[0].variance[0] > 0:
         return {"measure": measure, "value": value, "reason": f"equal without each of {clusters} clusters"}
-    df = np.array([clusters - 1.0])
-    half = float(half_width([VarianceSource(variance, df)], settings.alpha)[0])
+    half = float(half_width(sources, settings.alpha)[0])
     high = value + half
-    if value > 0 and (without > 0).all():
-        of_logs, _ = jackknife(np.log(without))
-        high = value * float(np.exp(half_width([VarianceSource(of_logs, df)], settings.alpha)[0]))
-    ends = {"low": value - half, "high": high, "se": float(np.sqrt(variance[0])), "df": float(df[0])}
+    if value > 0 and all((side > 0).all() for side in sides):
+        of_logs = [left_out_source(np.log(side)) for side in sides]
+        high = value * float(np.exp(half_width(of_logs, settings.alpha)[0]))
+    ends = {"low": value - half, "high": high}
+    if formats is not None:
+        return {"measure": measure, "value": value, **ends, "method": "combined"}
+    ends |= {"se": float(np.sqrt(sources[0].variance[0])), "df": float(sources[0].df[0])}
     return {"measure": measure, "value": value, **ends, "method": "jackknife t"}
+
+
+def left_out_source(without: FloatArray) -> VarianceSource:
+    """Returns the jackknife variance of a number without each unit, shape (1,)."""
+    variance, units = jackknife(without)
+    return VarianceSource(variance, np.asarray(units - 1.0, dtype=np.float64))
 
 
 def left_out_of_derived(

@@ -11,14 +11,15 @@ from biasgrid.base.arrays import IntArray
 from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.groups.records import Records, SubjectOutputs
 from biasgrid.groups.terms import records_of
+from biasgrid.stats.clusters import template_units
 
 
 def records_of_subjects(observations: pl.DataFrame) -> Records:
     """Makes records of a cell.
 
-    A case is a template with an attribute and a question, plain or negated. Its records are the subjects: the score of
-    each is the mean over all that it is paired with, in both orders. Bias types are `subject`, each subject a group of
-    its own, and where subjects have groups `subject_group`, with the subjects as terms.
+    A case is a template, in one prompt format, with an attribute and a question, plain or negated. Its records are the
+    subjects: the score of each is the mean over all that it is paired with, in both orders. Bias types are `subject`,
+    each subject a group of its own, and where subjects have groups `subject_group`, with the subjects as terms.
 
     Args:
         observations: from `compare_subjects`.
@@ -43,8 +44,8 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
     """
     names = pl.concat([observations[name].cast(pl.String) for name in ("subject1", "subject2")]).unique().sort()
     attributes = observations["attribute"].unique().cast(pl.String).sort()
-    asked = observations["template"].to_numpy().astype(np.int64) * len(attributes)
-    asked += places_among(observations["attribute"], attributes)
+    units, unit = np.unique(template_units(observations), return_inverse=True)
+    asked = unit * len(attributes) + places_among(observations["attribute"], attributes)
     subjects = [places_among(observations[name], names) for name in ("subject1", "subject2")]
     scores = scores_in_groups(observations)
     size = 2 * (int(asked.max()) + 1) * len(names)
@@ -58,7 +59,7 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
     means = pl.DataFrame(
         {
             "case": case,
-            "template": case // 2 // len(attributes),
+            "template": units[case // 2 // len(attributes)],
             "term": subject,
             "subject": subject,
             "score": sums[found] / counts[found],

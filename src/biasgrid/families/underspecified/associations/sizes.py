@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
+from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.associations import intensity
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.components import two_lists
-from biasgrid.families.underspecified.associations.group_sizes import strengths_of_groups
+from biasgrid.families.underspecified.associations.components import counted_association, two_lists
+from biasgrid.families.underspecified.associations.group_sizes import OF_GROUPS, is_of_groups, strengths_of_groups
 from biasgrid.families.underspecified.associations.intensity import (
     ASSOCIATION,
     TOO_FEW_KNOWN,
@@ -21,6 +22,7 @@ from biasgrid.families.underspecified.associations.intensity import (
     matrix_of,
     of_cell,
     permuted_associations,
+    size_row,
     size_without_clusters,
     strength,
 )
@@ -31,7 +33,6 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, find_sums
 
 NOT_SIZED = "the strength of gamma is not above 0"
-NOTHING_FOUND = "nothing is significant"
 CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
 
 
@@ -110,7 +111,7 @@ def derive(
         # Without their noise floor they would be taken for bias.
         of_mu |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
     known = found.estimates.with_columns(of_cell("share_mu", name, value) for name, value in of_mu.items())
-    rows = [row_of(part, interval_row(*size, settings)) for part, size in parts.sizes()]
+    rows = [row_of(part, size_row(part, size, settings)) for part, size in parts.sizes()]
     rows[-1]["p"] = permuted_associations(parts.question, parts.firsts, settings)["p"]
     flags = [
         row_of(parts.mass, mass(parts.mass, sums, settings)),
@@ -119,7 +120,15 @@ def derive(
     ]
     of_groups = [{**CLAIM, **row} for row in strengths_of_groups(sums, settings)]
     table = pl.DataFrame([*rows, *of_groups, *flags], infer_schema_length=None)
-    return found._replace(estimates=pl.concat([known, table], how="diagonal_relaxed"))
+    of_formats = prompt_sign([counted_sums(sums, estimates)], settings)
+    return found._replace(estimates=pl.concat([known, table, of_formats], how="diagonal_relaxed"))
+
+
+def counted_sums(sums: Sequence[Sums], estimates: pl.DataFrame) -> Sums:
+    """Returns the associations that are counted: those of groups where there are any, else of single subjects."""
+    measure = counted_association(estimates)
+    of_groups = any(each.keys["measure"][0] == measure and is_of_groups(each) for each in sums)
+    return find_sums(sums, measure, OF_GROUPS if of_groups else ASSOCIATION)
 
 
 def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +170,7 @@ def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
 
 def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     """Share of the associations significant in gamma or in shares that are not so, on the same side of 0, in both."""
-    rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), generalises_to="clusters")
+    rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
     pairs = rows.drop_nulls(ASSOCIATION)
     side = pl.when(pl.col("q").fill_nan(None) <= LEVEL).then(pl.col("value").sign()).fill_null(0)
     sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.stats.clusters import number_templates, template_units
 
 NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
@@ -30,7 +31,8 @@ class SwapGroups:
         other: shape (groups,), the subject x2.
         attribute: shape (groups,).
         template: shape (groups,), the place of its template.
-        templates: the numbers of the templates that there are, as text.
+        templates: the names of the templates that there are, each in its prompt format; see
+            `stats.clusters.template_units`.
         comparison: shape (groups,), C(x1, x2).
     """
 
@@ -61,7 +63,7 @@ class SwapGroups:
         one, other = np.split(np.argsort(order)[codes], 2)
         attributes, attribute = name_codes(observations, "attribute", "attribute")
         sorts, of_attributes = name_codes(observations, "attribute_group", "attribute_group")
-        templates, template = np.unique(observations["template"].to_numpy().astype(np.int64), return_inverse=True)
+        template, templates = number_templates(template_units(observations))
         return cls(
             subjects=names.gather(order),
             attributes=attributes,
@@ -72,7 +74,7 @@ class SwapGroups:
             other=other,
             attribute=attribute[: len(observations)],
             template=template,
-            templates=[str(number) for number in templates.tolist()],
+            templates=templates,
             comparison=observations["comparison"].to_numpy(),
         )
 

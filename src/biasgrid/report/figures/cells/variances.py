@@ -13,8 +13,9 @@ from biasgrid.stats.ordering import values_in_order
 CAPTION = (
     "Shares of the variance of preferences C, a bar per model. Blue: what a subject or an attribute gets in all "
     "templates alike: associations. Orange: what differs between clusters (templates that do not reword each other), "
-    "and other templates would change. Grey: what depends on the pair compared, or on its order. The bars are "
-    "estimates without intervals, and shares are not sizes: an unbiased model has a bar as long as any other."
+    "and other templates would change. Green: what differs between prompt formats, where there are several. Grey: what "
+    "depends on the pair compared, or on its order. The bars are estimates without intervals, and shares are "
+    "not sizes: an unbiased model has a bar as long as any other."
 )
 VARIANCE_PANEL = 2.3
 """Width of a panel in inches."""
@@ -23,6 +24,10 @@ VARIANCE_COLOURS = {
     "association": OKABE_ITO[4],
     "subject x cluster": OKABE_ITO[5],
     "association x cluster": OKABE_ITO[1],
+    "subject x format": "#B7E3B0",
+    "association x format": "#5AAE61",
+    "subject x cluster x format": "#1B7837",
+    "association x cluster x format": "#00441B",
     "pair": "#8A8A8A",
     "order": "#CFCFCF",
 }
@@ -62,7 +67,8 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     titles = [title for name, title in context.titles.items() if name in values_in_order(bars, "dataset")]
     bars = bars.join(facts, on="model", maintain_order="left")
     bars = bars.with_columns(pl.col("dataset").replace_strict(context.titles))
-    bars = order_by_value(bars, dataset=titles, kind=kinds, label=labels, name=list(VARIANCE_COLOURS)).sort(
+    sources = [name for name in VARIANCE_COLOURS if name in values_in_order(bars, "name")]
+    bars = order_by_value(bars, dataset=titles, kind=kinds, label=labels, name=sources).sort(
         "name", maintain_order=True
     )
     bars = bars.with_columns(end=pl.col("share").cum_sum().over("model", "dataset"))
@@ -71,7 +77,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         ggplot(bars, aes("begin", "label", xend="end", yend="label", color="name"))
         + geom_segment(size=4.5)
         + facet_grid("kind", "dataset", scales="free_y", space="free_y", labeller=in_lines(VARIANCE_PANEL))
-        + scale_color_manual(list(VARIANCE_COLOURS.values()))
+        + scale_color_manual([VARIANCE_COLOURS[name] for name in sources])
         + labs(
             title=heading,
             subtitle="shares of the variance of C; a cluster is a template with its rewordings",

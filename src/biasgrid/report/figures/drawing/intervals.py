@@ -241,7 +241,8 @@ def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, ke
     names = ["model", *keys]
     of_one, over_all = pl.col("generalises_to").is_in(FIRST_FACTORS), pl.col("generalises_to").str.contains(" x ")
     own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
-    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high")
+    # With prompt formats there are several: what a number is a claim about stands first.
+    of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high").unique(names, maintain_order=True)
     claimed = chosen.filter("is_claim").select(*names, found=(pl.col("q") <= SIGNIFICANT).fill_null(value=False))
     joined = own.join(of_all, on=names, how="left", maintain_order="left")
     return joined.join(claimed, on=names, how="left", maintain_order="left")

@@ -1,0 +1,122 @@
+"""How numbers vary with the units of a factor: clusters of templates, items, names, prompt formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.noise.gain import crossing_of, gain_of
+from biasgrid.stats.noise.trend import trend_of
+from biasgrid.stats.noise.variance import (
+    FEWEST_VARIANCES,
+    NO_PRIOR,
+    Prior,
+    jackknife,
+    moderate_variances,
+    without_rounding,
+)
+from biasgrid.stats.shares import difference_of_shares
+from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, Sums, leave_one_out
+
+SHARES = "difference of shares"
+"""The intervals of differences of shares; see `shares.difference_of_shares`."""
+
+
+class OverFactor(NamedTuple):
+    """How numbers vary with the units of their first factor; arrays of shape (numbers,).
+
+    Attributes:
+        without: shape (numbers, units), the numbers without each unit.
+        source: their variance, strengthened by that of others where they are moderated.
+        units: how many units they have anything of.
+        prior: what their variances have in common.
+        centre: around what their intervals lie, None where that is the numbers themselves.
+        least_p: the least p that a test may have, None where there is none.
+        gain: the variance due to units that multiply all numbers, None where there is no such gain.
+        constant: which numbers are the same in all units, so that nothing is known of their variance; None of none.
+    """
+
+    without: FloatArray
+    source: VarianceSource
+    units: IntArray
+    prior: Prior
+    centre: FloatArray | None = None
+    least_p: FloatArray | None = None
+    gain: VarianceSource | None = None
+    constant: BoolArray | None = None
+
+    @property
+    def sources(self) -> list[VarianceSource]:
+        """All that the units make vary."""
+        return [self.source] if self.gain is None else [self.source, self.gain]
+
+
+def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
+    """Returns how numbers vary with the units of their first factor, of templates from `Sums.clustered`.
+
+    Args:
+        sums: the numbers of a kind.
+        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less noisy than their 1.
+    """
+    without = sums.without
+    units = sums.along[sums.factor].present.sum(axis=1)
+    if sums.interval == SHARES:
+        found = difference_of_shares(sums.along[sums.factor].sums)
+        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
+    variance, _ = jackknife(without)
+    variance = without_rounding(variance, units, sums.values)
+    is_constant = (variance == 0) & (units > 1)
+    if sums.interval == "moderated t":
+        source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
+        return OverFactor(without, source, units, prior, gain=gain, constant=is_constant & np.isnan(source.variance))
+    free = (units - 1).astype(np.float64)
+    return OverFactor(without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant)
+
+
+def over_moderated(
+    sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
+) -> tuple[VarianceSource, Prior, VarianceSource | None]:
+    """Returns the moderated variances of numbers, their prior, and the variance due to a gain if there is one.
+
+    Args:
+        sums: the numbers of a kind.
+        variance: shape (numbers,), their jackknife variances.
+        units: shape (numbers,), of how many units they are.
+        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are looked for.
+    """
+    counts, gain = units.astype(np.float64), None
+    is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
+    if not (may_grow and is_mean and len(units) >= FEWEST_VARIANCES):
+        return *moderate_variances(variance, counts), None
+    columns, values = sums.along[sums.factor].sums, sums.values
+    crossing = crossing_of(sums.keys, np.where(sums.along[sums.factor].present, sums.finish(columns), np.nan))
+    found = gain_of(columns, sums.finish, crossing)
+    if found.found.any():
+        gain = found.source
+        variance = without_rounding(np.where(found.found, divide(found.residual, counts), variance), units, values)
+    trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
+    return *moderate_variances(variance, counts, trend), gain
+
+
+def over_names(sums: Sums, factor: str) -> VarianceSource:
+    """Returns how much numbers vary with the units of another factor than the first."""
+    along = sums.along[factor]
+    without = leave_one_out(along.sums, sums.totals, sums.finish.function)
+    variance, _ = jackknife(without)
+    return VarianceSource(variance, along.present.sum(axis=1) - 1.0)
+
+
+def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
+    """Returns how numbers vary with prompt formats, where there are several: as with the units of a first factor."""
+    if FORMATS not in sums.along:
+        return []
+    if sums.interval == SHARES:
+        return [over_names(sums, FORMATS)]
+    found = over_first_factor(replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow)
+    # Formats in which numbers are all the same add nothing to what clusters tell.
+    variance = np.where(np.isnan(found.source.variance) & (found.units > 1), 0.0, found.source.variance)
+    return [found.source._replace(variance=variance), *found.sources[1:]]
