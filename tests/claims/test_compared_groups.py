@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from format_worlds import SHAPE
+from format_worlds import world as of_formats
 from worlds import Array, gamma_of_groups, group_difference
 
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
-from biasgrid.stats.compare.names import claims_of_groups
+from biasgrid.stats.compare.names import claims_over_more
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
@@ -28,7 +30,7 @@ def names_of(random: np.random.Generator) -> Array:
 def cell_of(model: str, part: Sums) -> ComparedCell:
     parts, _ = read_sums(sums_table([part]), {})
     numbers, units = compared_numbers(FAMILY, parts, {}, StatisticsSettings(clusters=range(CLUSTERS)))
-    return ComparedCell(model, numbers, templates="the same", units=units, of_groups=claims_of_groups(parts))
+    return ComparedCell(model, numbers, templates="the same", units=units, over_more=claims_over_more(parts))
 
 
 def parts_of(random: np.random.Generator, kind: str, effect: float = 0.0) -> Sums:
@@ -54,7 +56,7 @@ def share_with_findings(kind: str, runs: int, *, over_names: bool = True) -> flo
 
 def replace_of(cell: ComparedCell) -> ComparedCell:
     """The same cell, of whose names nothing is known."""
-    return cell._replace(of_groups=())
+    return cell._replace(over_more=())
 
 
 @pytest.mark.parametrize("kind", ["terms", "names"])
@@ -75,7 +77,7 @@ def test_models_that_differ_in_a_group_are_told_apart() -> None:
         rows = compared(cell_of("a", parts_of(random, "names", EFFECT)), cell_of("b", parts_of(random, "names")))
         is_true = pl.col("attribute").is_in(["attribute 0", "attribute 8"])
         found.append((rows.filter(is_true)["q"] <= LEVEL).mean())
-        assert rows["over_names"].all()
+        assert rows["other_factors"].unique().to_list() == ["names"]
         assert rows["se"].null_count() == len(rows)
     assert np.mean(found) >= 0.9
 
@@ -96,3 +98,25 @@ def test_names_that_one_model_was_not_asked_say_nothing() -> None:
     rows = compared(cell_of("a", whole), cell_of("b", fewer))
     assert rows["low"].null_count() == 0
     assert (rows["low"] < rows["difference"]).all()
+
+
+def in_formats(model: str, random: np.random.Generator) -> ComparedCell:
+    """A model whose associations differ by prompt format, and are nothing on average."""
+    parts, _ = read_sums(sums_table([of_formats(random, np.zeros(SHAPE[:2]), of_format=1.0)]), {})
+    settings = StatisticsSettings(clusters=range(SHAPE[2]))
+    numbers, units = compared_numbers(FAMILY, parts, {}, settings)
+    over_more = claims_over_more([part.clustered(settings.clusters) for part in parts])
+    return ComparedCell(model, numbers, templates="the same", units=units, over_more=over_more)
+
+
+def test_models_that_differ_in_three_formats_alone_do_not_differ() -> None:
+    found = {"formats": 0, "clusters": 0}
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        cells = [in_formats(name, random) for name in "ab"]
+        rows = compared(*cells)
+        assert rows["other_factors"].unique().to_list() == ["formats"]
+        found["formats"] += bool((rows["q"] <= LEVEL).any())
+        found["clusters"] += bool((compared(*map(replace_of, cells))["q"] <= LEVEL).any())
+    assert found["formats"] <= 3
+    assert found["clusters"] >= 25

@@ -163,7 +163,7 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
         "options",
         *COMPARED_PART_COLUMNS,
         "clusters",
-        "over_names",
+        "other_factors",
         "paired",
         "mark",
         "other_mark",

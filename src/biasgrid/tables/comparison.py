@@ -45,9 +45,10 @@ COMPARISONS = table(
             description="how many clusters it is over; of unpaired models the smaller number",
             nullable=True,
         ),
-        "over_names": column(
-            pl.Boolean,
-            description="whether it is over the names or terms of groups besides, as the numbers themselves are",
+        "other_factors": column(
+            pl.String,
+            description="what it is over beside clusters, as the numbers themselves are: `names` or `terms` of groups, "
+            "prompt `formats`; null where it is over nothing else",
             nullable=True,
         ),
         "paired": column(

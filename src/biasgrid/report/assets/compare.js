@@ -51,7 +51,8 @@ function over(rows) {
   const clusters = Math.max(...rows.map((row) => row.clusters ?? 0));
   if (clusters < 1) return null;
   const alike = rows.every((row) => row.paired !== false) ? "the same of both models, each of which is left out of both" : "not the same of both models";
-  const names = rows.some((row) => row.over_names) ? " Groups: over their names too." : "";
+  const others = [...new Set(rows.map((row) => row.other_factors).filter(Boolean))];
+  const names = others.length ? ` Over ${others.join(" or ")} too where numbers are about these.` : "";
   return h("p", { class: "soft" }, `Over ${clusters} ${clusters === 1 ? "cluster" : "clusters"} (templates that do not reword each other), ${alike}.${names}`);
 }
 

@@ -14,7 +14,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
 from biasgrid.stats.compare.how_asked import Asked, how_asked
-from biasgrid.stats.compare.names import claims_of_groups
+from biasgrid.stats.compare.names import claims_over_more
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
@@ -38,7 +38,7 @@ class ComparedCell(NamedTuple):
         reliability: how well other clusters would repeat what it says of subjects over all attributes, None where that
             is not known.
         units: the names of the clusters, items or prompts that numbers are known without.
-        of_groups: the sums of its numbers that are claims about groups of names or terms.
+        over_more: the sums of its numbers that are claims about other factors too, see `names.claims_over_more`.
     """
 
     model: str
@@ -47,7 +47,7 @@ class ComparedCell(NamedTuple):
     templates: str | None = None
     reliability: float | None = None
     units: Sequence[str] = ()
-    of_groups: Sequence[Sums] = ()
+    over_more: Sequence[Sums] = ()
 
 
 def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> ComparedCell:
@@ -75,15 +75,8 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
     known = numbers if withheld.is_empty() else numbers.clear()
-    return ComparedCell(
-        model,
-        known,
-        asked,
-        facts.get("templates"),
-        reliability,
-        units,
-        claims_of_groups([p for p in parts if p.compared]),
-    )
+    compared = [part.clustered(settings.clusters) for part in parts if part.compared]
+    return ComparedCell(model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared))
 
 
 def compared_numbers(
@@ -176,7 +169,7 @@ class CellNumbersMatrix:
         without: of each cell, shape (numbers, clusters), the numbers without each cluster.
         shares: of each cell, by the places of numbers that are shares, how many are counted and of how many cases;
             shape (clusters, 2).
-        of_groups: of each cell, see `ComparedCell`.
+        over_more: of each cell, see `ComparedCell`.
         has_part: shape (cells, parts), whether a cell has any number of a part.
     """
 
@@ -185,7 +178,7 @@ class CellNumbersMatrix:
     values: FloatArray
     without: Sequence[FloatArray]
     shares: Sequence[Mapping[int, FloatArray]]
-    of_groups: Sequence[Sequence[Sums]]
+    over_more: Sequence[Sequence[Sums]]
     has_part: BoolArray
 
     @classmethod
@@ -212,8 +205,8 @@ class CellNumbersMatrix:
         has_part = np.zeros((len(cells), len(each)), dtype=np.bool_)
         for own, present in zip(has_part, ~np.isnan(values[:, parts["row"].to_numpy()]), strict=True):
             own[part_of[present]] = True
-        of_groups = [cell.of_groups for cell in cells]
-        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, of_groups, has_part)
+        over_more = [cell.over_more for cell in cells]
+        return cls(names.select(ROW), hypothesis_families(names), values, without, shares, over_more, has_part)
 
     @property
     def has_number(self) -> BoolArray:

@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.how_asked import differences_in_asking
-from biasgrid.stats.compare.names import sources_of_pair
+from biasgrid.stats.compare.names import OtherFactors, other_factors
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.noise.variance import jackknife, moderate_variances
@@ -54,7 +54,7 @@ class Differences:
         centre: around what their intervals lie: the differences or, of shares, these with two added clusters.
         limit: how large they may be in size: 1 of shares, infinite where nothing is known.
         source: how much they vary with clusters.
-        of_names: how much those of groups vary with names or terms, none of other kinds.
+        others: how much they vary with other factors.
         clusters: over how many clusters they are.
         p: tests of them.
         q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all parts, pair by pair.
@@ -66,7 +66,7 @@ class Differences:
     centre: FloatArray
     limit: FloatArray
     source: VarianceSource
-    of_names: Sequence[VarianceSource]
+    others: OtherFactors
     clusters: IntArray
     p: FloatArray
     q: FloatArray
@@ -76,7 +76,7 @@ class Differences:
     @property
     def sources(self) -> list[VarianceSource]:
         """All that they vary with, flat."""
-        return [VarianceSource(each.variance.ravel(), each.df.ravel()) for each in (self.source, *self.of_names)]
+        return [VarianceSource(each.variance.ravel(), each.df.ravel()) for each in (self.source, *self.others.sources)]
 
 
 def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
@@ -92,8 +92,8 @@ def differences_of(
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the difference). Else
     the variances of both add up, with the degrees of freedom of Welch and Satterthwaite. Shares are compared by
-    `shares.difference_of_shares`, so that no difference of two is exact or without a test. Numbers of groups vary with
-    the names of these as well, see `names.sources_of_pair`.
+    `shares.difference_of_shares`, so that no difference of two is exact or without a test. Numbers may
+    vary with other factors as well, see `names.other_factors`.
 
     Args:
         numbers: the numbers of all cells.
@@ -123,8 +123,8 @@ def differences_of(
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
         variance[place], df[place] = source
-    source, of_names = VarianceSource(variance, df), sources_of_names(numbers, kind, pairs)
-    sources = [source, *of_names]
+    source, others = VarianceSource(variance, df), others_of_kind(numbers, kind, pairs)
+    sources = [source, *others.sources]
     p = p_values(centre.ravel(), [VarianceSource(*(each.ravel() for each in one)) for one in sources]).reshape(shape)
     p = np.where(np.isnan(p), p, np.fmax(p, least_p))
     q, familywise, low, high = (np.full(shape, np.nan) for _ in range(4))
@@ -134,19 +134,21 @@ def differences_of(
         own_sources = [VarianceSource(each.variance[tests], each.df[tests]) for each in sources]
         within = -limit[tests], limit[tests]
         low[tests], high[tests] = selected_ends(centre[tests], q[tests], own_sources, within, settings.alpha)
-    return Differences(kind, values, centre, limit, source, of_names, clusters, p, q, familywise, (low, high))
+    return Differences(kind, values, centre, limit, source, others, clusters, p, q, familywise, (low, high))
 
 
-def sources_of_names(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]) -> list[VarianceSource]:
-    """Returns how the differences of a kind vary with names, shape (pairs, numbers); none where it is not of groups."""
+def others_of_kind(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]) -> OtherFactors:
+    """Returns how the differences of a kind vary with other factors, shape (pairs, numbers)."""
     names = numbers.names[kind.rows]
-    found = [sources_of_pair(names, numbers.of_groups[pair.one], numbers.of_groups[pair.other]) for pair in pairs]
-    of_kind = max(map(len, found), default=0)
+    found = [other_factors(names, numbers.over_more[pair.one], numbers.over_more[pair.other]) for pair in pairs]
+    most = max(found, key=lambda each: len(each.sources))
     nothing = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
-    each = [[*own, *[nothing] * (of_kind - len(own))] for own in found]
-    return [
-        VarianceSource(*(np.stack([own[number][side] for own in each]) for side in (0, 1))) for number in range(of_kind)
+    each = [[*own.sources, *[nothing] * (len(most.sources) - len(own.sources))] for own in found]
+    stacked = [
+        VarianceSource(*(np.stack([own[number][side] for own in each]) for side in (0, 1)))
+        for number in range(len(most.sources))
     ]
+    return OtherFactors(stacked, most.name)
 
 
 def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
@@ -240,8 +242,8 @@ def comparison_rows(
     columns = {
         "difference": flat, "low": low, "high": high,
         "selected_low": found.selected[0].ravel(), "selected_high": found.selected[1].ravel(),
-        "se": np.sqrt(source.variance) * (np.nan if found.of_names else 1),
-        "df": np.where(np.isnan(low) | bool(found.of_names), np.nan, source.df),
+        "se": np.sqrt(source.variance) * (np.nan if found.others.name else 1),
+        "df": np.where(np.isnan(low) | bool(found.others.name), np.nan, source.df),
         "p": p, "q": found.q.ravel(), "holm": found.holm.ravel(),
     }  # fmt: skip
     sides = {
@@ -273,7 +275,7 @@ def comparison_rows(
         **letters,
         **{name: pl.Series(each[place]) for name, each in columns.items()},
         clusters=pl.when(known).then(pl.Series(found.clusters.ravel()[place])),
-        over_names=pl.when(known).then(bool(found.of_names)),
+        other_factors=pl.when(known).then(pl.lit(found.others.name or None, pl.String)),
         paired=pl.when(known).then("paired"),
         reason=reasons(found, numbers, cells, [pairs[each] for each in chosen.tolist()], row, np.isnan(low[place])),
     )

@@ -1,43 +1,72 @@
-"""How differences of two models in numbers of groups vary with the names or terms that stand for these."""
+"""How differences of two models vary with more than clusters: names or terms that stand for groups, prompt formats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.noise.factors import sources_of_formats
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
-from biasgrid.stats.sums import Along, Sums
+from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, PAIR_OF_LISTS, Along, Sums
 from biasgrid.tables.measures import ROW
 
 
-def claims_of_groups(parts: Sequence[Sums]) -> list[Sums]:
-    """Returns the sums of numbers that are claims about groups of names or terms."""
-    return [part for part in parts if part.claims_all and has_two_sides(part) and len(part.keys)]
+def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
+    """Returns the sums of means that are claims about names, terms or prompt formats, beside clusters.
+
+    Args:
+        parts: the sums of a cell, from `Sums.clustered`.
+    """
+    means = [part for part in parts if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)]
+    return [part for part in means if is_of_groups(part) or FORMATS in part.along]
 
 
-def sources_of_pair(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> list[VarianceSource]:
-    """Returns how the differences of two models vary with names, none where the numbers are not of groups.
+def is_of_groups(part: Sums) -> bool:
+    """Says whether numbers are claims about groups of names or terms."""
+    return part.claims_all and has_two_sides(part)
 
-    The same names stand for the groups in both models, so it is told from how the difference of each name's numbers
-    varies; names that one of the models was not asked say nothing.
+
+class OtherFactors(NamedTuple):
+    """How numbers vary with other factors than their first.
+
+    Attributes:
+        sources: arrays of shape (numbers,), NaN where nothing is known.
+        name: what the factors are called, such as `names x formats`; empty where there are none.
+    """
+
+    sources: Sequence[VarianceSource]
+    name: str
+
+
+NO_OTHER_FACTORS = OtherFactors((), "")
+
+
+def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
+    """Returns how the differences of two models vary with names of groups and with prompt formats.
+
+    The same names stand for the groups in both models, and the same formats were asked, so it is told from how the
+    difference of each name's or format's numbers varies; those that one of the models was not asked say nothing.
 
     Args:
         names: what the numbers are: the columns `ROW`.
-        one: the sums of one model, from `claims_of_groups`.
+        one: the sums of one model, from `claims_over_more`.
         other: those of the other.
-
-    Returns:
-        Arrays of shape (numbers,), NaN where nothing is known.
     """
     sides = [part_of(names, parts) for parts in (one, other)]
     if sides[0] is None or sides[1] is None:
-        return []
-    return sources_of_groups(difference_of_models(names, *sides[0], *sides[1]))
+        return NO_OTHER_FACTORS
+    apart = difference_of_models(names, *sides[0], *sides[1])
+    of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
+    formats = sources_of_formats(apart, may_grow=False)
+    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", FORMATS)
+    called = [word for word, sources in zip(words, (of_groups, formats), strict=True) if sources]
+    return OtherFactors([*of_groups, *formats], " x ".join(called))
 
 
 def part_of(names: pl.DataFrame, parts: Sequence[Sums]) -> tuple[Sums, list[int]] | None:
