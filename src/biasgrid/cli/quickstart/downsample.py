@@ -13,6 +13,8 @@ from biasgrid.runs.plan import CellPlan, MachineRate, make_plan
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 """How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
 intervals are over."""
+CONTROL_TIME = 0.25
+"""How long a control takes, of what a dataset takes."""
 TIME_SHARE = 0.5
 """How much of what the largest products reach inference does, on processors that were tried."""
 MOST_ROWS_IN_TIME = 3000.0
@@ -34,11 +36,12 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
         The config, with `limit` and `sample` where a dataset would take longer than its share of the time.
     """
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
-    each = seconds / len(datasets)
+    times = {name: CONTROL_TIME if "control_of" in section else 1.0 for name, section in datasets.items()}
     cores, tflops = os.cpu_count() or 1, measured_tflops()
     # One job at a time asks a server.
     shards = 1 if any("endpoint" in model for model in content["models"].values()) else cores
     for name, section in datasets.items():
+        each = seconds * times[name] / sum(times.values())
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
                 section["limit"] = {"subjects": size, "attributes": size}
@@ -54,8 +57,8 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
 
 def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
     """Plans the cells of one dataset."""
-    # Generative models must be told that a dataset is asked whole.
-    whole = {**section, "sample": "all"}
+    # Generative models must be told that a dataset is asked whole; what a control is set beside is not planned here.
+    whole = {**section, "sample": "all", "control_of": None}
     config = parse_config({**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try")
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
