@@ -18,11 +18,13 @@ from taught import (
     names_asked,
     numbers,
     of_groups,
+    of_subjects,
 )
 
 from biasgrid.families.probe.observe import observe as observe_probe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
+from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.strength import Strength
 
@@ -82,6 +84,25 @@ def test_trained_models_keep_both_parts_apart(tmp_path: Path) -> None:
             assert ((rows["low"] <= sizes) & (sizes <= rows["high"])).all()
         else:
             assert rows["q"].min() > 0.05  # type: ignore[operator]
+        if name == "names":
+            # Each name has its own part, with nothing in common with those of its list.
+            assert (of_subjects(numbers(instances, said))["q"] <= 0.05).mean() >= 0.7
+
+
+def test_shares_of_masked_models_do_not_move_with_how_probable_names_are(tmp_path: Path) -> None:
+    measured = []
+    for mass in (1.0, 0.25):
+        strength = Strength(group=0.6, name=0.2, mass=mass)
+        instances, said = masked_model(tmp_path / str(mass), bias_of(strength), names=4)
+        sums = np.stack(said["probabilities"].to_list()).sum(axis=1)
+        assert sums.mean() == pytest.approx(mass, abs=0.05)
+        measured.append(numbers(instances, said))
+        assert of_groups(measured[-1], "share_gamma")["q"].max() <= 0.05  # type: ignore[operator]
+    for measure, expected in {"share_gamma": 1.0, "gamma": 0.25}.items():
+        whole, quarter = (of_subjects(each, measure)["value"].to_numpy() for each in measured)
+        slope = whole @ quarter / (whole @ whole)
+        assert slope == pytest.approx(expected, abs=0.05 * expected + 0.01), measure
+        assert np.corrcoef(whole, quarter)[0, 1] > 0.99
 
 
 @pytest.mark.long
