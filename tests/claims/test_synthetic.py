@@ -116,8 +116,16 @@ def test_a_model_that_does_not_read_the_negation_gives_both_questions_one_answer
         both = pairs.pivot("negated", index=["swap_group", "swapped"], values="odds").drop("swap_group", "swapped")
         correlation = np.corrcoef(both.to_numpy().T)[0, 1]
         assert correlation < expected if expected < 0 else correlation > expected
-    assert of_groups(numbers(*unread))["q"].min() > 0.05  # type: ignore[operator]
-    assert of_groups(numbers(*read))["q"].max() <= 0.05  # type: ignore[operator]
+    for model, is_unread in ((read, False), (unread, True)):
+        cell = numbers(*model)
+        flag = cell.filter(measure="negation_unread").row(0, named=True)
+        assert (flag["value"] > UNREAD_CORRELATION and flag["low"] > 0) == is_unread
+        # The question alone has the associations of both, for which the other has the difference.
+        assert of_groups(cell, "question_association")["q"].max() <= 0.05  # type: ignore[operator]
+        for measure in ("gamma", "share_gamma"):
+            found = of_groups(cell, measure)["q"] <= 0.05
+            assert not found.any() if is_unread else found.all()
+            assert (of_subjects(cell, measure)["q"] <= 0.05).mean() <= 0.05 or not is_unread
 
 
 PROBE = """\
