@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
-from biasgrid.cli.quickstart.downsample import SIZES, downsample_config, plan_dataset
+from biasgrid.cli.quickstart.downsample import CONTROL_ATTRIBUTES, SIZES, downsample_config, plan_dataset
 from biasgrid.cli.quickstart.model import DescribedModel, describe_model
 from biasgrid.config import parse_config
 
@@ -106,6 +106,7 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     controls = [each["gender-placebo"] for each in datasets]
     assert controls[0]["sample"] == "all"
     assert all(each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True))
+    assert all(each["limit"]["attributes"] >= CONTROL_ATTRIBUTES for each in controls[1:])
     rows = [
         sum(cell.instances.value or 0 for cell in plan_dataset(content, name, datasets[1][name]))
         for name in datasets[1]

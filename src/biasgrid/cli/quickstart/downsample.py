@@ -15,6 +15,8 @@ SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 intervals are over."""
 CONTROL_TIME = 0.25
 """How long a control takes, of what a dataset takes."""
+CONTROL_ATTRIBUTES = 8
+"""How many attributes of each type a control keeps at least: of fewer its size is too uncertain to be a null."""
 TIME_SHARE = 0.5
 """How much of what the largest products reach inference does, on processors that were tried."""
 MOST_ROWS_IN_TIME = 3000.0
@@ -42,9 +44,10 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
     shards = 1 if any("endpoint" in model for model in content["models"].values()) else cores
     for name, section in datasets.items():
         each = seconds * times[name] / sum(times.values())
+        fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
-                section["limit"] = {"subjects": size, "attributes": size}
+                section["limit"] = {"subjects": size, "attributes": max(size, fewest)}
             needed = sum(seconds_of_cell(cell, tflops, cores) for cell in plan_dataset(content, name, section))
             # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
             if needed <= 2 * each or "subjects" not in section:
