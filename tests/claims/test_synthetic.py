@@ -18,11 +18,13 @@ from taught import (
     names_asked,
     numbers,
     of_groups,
+    of_subjects,
 )
 
 from biasgrid.families.probe.observe import observe as observe_probe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
+from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.strength import Strength
 
@@ -82,6 +84,25 @@ def test_trained_models_keep_both_parts_apart(tmp_path: Path) -> None:
             assert ((rows["low"] <= sizes) & (sizes <= rows["high"])).all()
         else:
             assert rows["q"].min() > 0.05  # type: ignore[operator]
+        if name == "names":
+            # Each name has its own part, with nothing in common with those of its list.
+            assert (of_subjects(numbers(instances, said))["q"] <= 0.05).mean() >= 0.7
+
+
+def test_shares_of_masked_models_do_not_move_with_how_probable_names_are(tmp_path: Path) -> None:
+    measured = []
+    for mass in (1.0, 0.25):
+        strength = Strength(group=0.6, name=0.2, mass=mass)
+        instances, said = masked_model(tmp_path / str(mass), bias_of(strength), names=4)
+        sums = np.stack(said["probabilities"].to_list()).sum(axis=1)
+        assert sums.mean() == pytest.approx(mass, abs=0.05)
+        measured.append(numbers(instances, said))
+        assert of_groups(measured[-1], "share_gamma")["q"].max() <= 0.05  # type: ignore[operator]
+    for measure, expected in {"share_gamma": 1.0, "gamma": 0.25}.items():
+        whole, quarter = (of_subjects(each, measure)["value"].to_numpy() for each in measured)
+        slope = whole @ quarter / (whole @ whole)
+        assert slope == pytest.approx(expected, abs=0.05 * expected + 0.01), measure
+        assert np.corrcoef(whole, quarter)[0, 1] > 0.99
 
 
 @pytest.mark.long
@@ -95,8 +116,16 @@ def test_a_model_that_does_not_read_the_negation_gives_both_questions_one_answer
         both = pairs.pivot("negated", index=["swap_group", "swapped"], values="odds").drop("swap_group", "swapped")
         correlation = np.corrcoef(both.to_numpy().T)[0, 1]
         assert correlation < expected if expected < 0 else correlation > expected
-    assert of_groups(numbers(*unread))["q"].min() > 0.05  # type: ignore[operator]
-    assert of_groups(numbers(*read))["q"].max() <= 0.05  # type: ignore[operator]
+    for model, is_unread in ((read, False), (unread, True)):
+        cell = numbers(*model)
+        flag = cell.filter(measure="negation_unread").row(0, named=True)
+        assert (flag["value"] > UNREAD_CORRELATION and flag["low"] > 0) == is_unread
+        # The question alone has the associations of both, for which the other has the difference.
+        assert of_groups(cell, "question_association")["q"].max() <= 0.05  # type: ignore[operator]
+        for measure in ("gamma", "share_gamma"):
+            found = of_groups(cell, measure)["q"] <= 0.05
+            assert not found.any() if is_unread else found.all()
+            assert (of_subjects(cell, measure)["q"] <= 0.05).mean() <= 0.05 or not is_unread
 
 
 PROBE = """\

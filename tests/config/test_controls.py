@@ -107,6 +107,22 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     assert one["text_pair"].cast(pl.String)[0].count("Avrenic") == 1
 
 
+@pytest.mark.parametrize(("file", "count"), [("config", 4), ("llm", 8), ("fairness", 6), ("assess", 1)])
+def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(file: str, count: int) -> None:
+    content = read_config(ROOT / f"config/{file}.yaml") | {"word_lists": str(ROOT / "word_lists")}
+    content["run"]["datasets"] = list(content["datasets"])
+    config = parse_config(content, file)
+    controls = controls_of_config(config).datasets
+    measured = [name for name in config.datasets if name not in controls]
+    assert sorted(controls.values()) == sorted(measured)
+    assert len(measured) == count
+    for name, of in controls.items():
+        assert [model for model, dataset in config.cells() if dataset == name] == [
+            model for model, dataset in config.cells() if dataset == of
+        ]
+    assert {dataset for dataset, _ in load_word_lists(config)} == set(config.datasets)
+
+
 @pytest.mark.parametrize(
     ("name", "of", "model"),
     [("sentiment-placebo", "fairness", "distilbert-sst2"), ("race-statements-placebo", "llm", "gpt2")],

@@ -53,10 +53,10 @@ def bias_of(
 
 
 def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
-    """The claims of a cell, each over all that it may generalise over."""
+    """The claims of a cell, each over all that it may generalise over, and its flags."""
     options = {"scoring": "exact", "measures": []}
     observations = observe(instances, predictions, options)
-    rows = estimates_of("underspecified", observations, options, settings_of(DEFINITIONS.of("measures")))
+    rows = estimates_of("underspecified", observations, options, settings_of(DEFINITIONS.of("measures", "flags")))
     return rows.filter("is_claim")
 
 
@@ -66,9 +66,9 @@ def as_the_corpus_says(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataF
     return numbers(instances, spans(instances, shares, 1 - shares))
 
 
-def masked_model(folder: Path, bias: SyntheticBias) -> tuple[pl.DataFrame, pl.DataFrame]:
+def masked_model(folder: Path, bias: SyntheticBias, names: int = 8) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What a masked model is asked that has learned the corpus, and what it says."""
-    instances = names_asked(mask="[MASK]")
+    instances = names_asked(names, mask="[MASK]")
     folder.mkdir()
     (folder / "corpus.txt").write_text(corpus(instances, "fill-mask", bias))
     make_base_checkpoint(words_of_instances(instances), folder / "base", seed=1)
@@ -81,6 +81,11 @@ def of_groups(measures: pl.DataFrame, measure: str = "gamma") -> pl.DataFrame:
     """The associations of women, by attribute; those of men mirror them."""
     rows = measures.filter(measure=measure, subject_group="female").drop_nulls("attribute")
     return rows.sort("attribute")
+
+
+def of_subjects(measures: pl.DataFrame, measure: str = "gamma") -> pl.DataFrame:
+    """The associations of single names."""
+    return measures.filter(measure=measure).drop_nulls(["subject", "attribute"]).sort("subject", "attribute")
 
 
 def log_odds(predictions: pl.DataFrame) -> np.ndarray:

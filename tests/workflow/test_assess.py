@@ -25,7 +25,7 @@ def small() -> dict[str, Any]:
         local = {"folder": "models/scorer", "scorer": {"labels": [LABELS[0]]}}
         config["models"][name] = {"task": "text-classification", "kind": "Scorer", "label": name, **local}
     config["datasets"]["prompts"] |= {"prompts": "two.txt", "repetitions": 2}
-    config["run"]["models"] = ["answered"]
+    config["run"] = {"models": ["answered"], "datasets": ["prompts"]}
     return config
 
 

@@ -66,13 +66,14 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     assert stages[2] == "asks the model"
     assert set(stages[3:]) >= {"measures", "computes intervals", "draws", "writes the report"}
     config = yaml.safe_load((tried / CONFIG).read_text())
-    assert config["run"] == {"models": ["my-model"], "datasets": ["gender"]}
+    assert config["run"] == {"models": ["my-model"], "datasets": ["gender", "gender-placebo"]}
     assert "limit" in config["datasets"]["gender"]
     summary = pl.read_parquet(tried / "results/try-my-model/summary.parquet")
     assert summary.filter(measure="mu_corrected")["low"].is_not_null().all()
     assert (tried / "results/try-my-model/report/index.html").exists()
     assert f"snakemake --cores all --configfile {CONFIG}" in told
     assert re.search(r"my-model: .*no association of [\d,]+ tested stands out", told)
+    assert "of its control (gender-placebo)" in told
 
 
 def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
@@ -89,7 +90,7 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
     assert refused.exit_code == 1
     assert "has no model of the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
-    (cell,) = json.loads(Path("references/mine.json").read_text())["cells"]
+    cell, _ = json.loads(Path("references/mine.json").read_text())["cells"]
     assert cell["asked"] == manifest["word_lists"]["gender/qa"]
     assert cell["model"].endswith(manifest["models"]["my-model"]["weights"])
     assert (cell["scoring"], cell["precision"], cell["biasgrid"]) == ("exact", "float32", manifest["biasgrid"])

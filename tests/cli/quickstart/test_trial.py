@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
-from biasgrid.cli.quickstart.downsample import SIZES, downsample_config
+from biasgrid.cli.quickstart.downsample import CONTROL_ATTRIBUTES, SIZES, downsample_config, plan_dataset
 from biasgrid.cli.quickstart.model import DescribedModel, describe_model
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
@@ -41,7 +41,8 @@ def test_a_folder_says_what_it_is_for(folders: Path, name: str, task: str, datas
     assert fitting[: len(datasets)] == datasets
     whole = {key: section | {"sample": "all"} for key, section in content["datasets"].items()}
     config = parse_config(content | {"datasets": whole}, "here")
-    assert {dataset for _, dataset in config.cells()} == set(fitting)
+    controls = {f"{dataset}-placebo" for dataset in fitting}
+    assert {dataset for _, dataset in config.cells()} == set(fitting) | controls
 
 
 def test_the_working_folder_is_called_by_its_name(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +98,8 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
 def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-2)
     content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
-    sections = [downsample_config(content, seconds)["datasets"]["gender"] for seconds in (1e9, 100, 10)]
+    datasets = [downsample_config(content, seconds)["datasets"] for seconds in (1e9, 100, 10)]
+    sections = [each["gender"] for each in datasets]
     assert "limit" not in sections[0]
     assert sections[0]["sample"] == "all"
     sizes = [section["limit"]["subjects"] for section in sections[1:]]
@@ -105,6 +107,22 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     assert set(sizes) <= set(SIZES)
     assert all("templates" not in section["limit"] for section in sections[1:])
     assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
+    # The control is asked with it, and takes a fifth of the time of both.
+    controls = [each["gender-placebo"] for each in datasets]
+    assert controls[0]["sample"] == "all"
+    assert all(each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True))
+    assert all(each["limit"]["attributes"] >= CONTROL_ATTRIBUTES for each in controls[1:])
+    rows = [
+        sum(cell.instances.value or 0 for cell in plan_dataset(content, name, datasets[1][name]))
+        for name in datasets[1]
+    ]
+    assert rows[1] < rows[0]
+
+
+def test_a_control_alone_is_asked_where_it_is_named(folders: Path) -> None:
+    content, fitting = make_config(ROOT, "results", [tried(folders / "qa")], ["gender-placebo"])
+    assert content["run"]["datasets"] == ["gender-placebo"]
+    assert "gender-placebo" not in fitting
 
 
 def test_however_little_time_classifiers_are_asked_all_classes_and_clusters(
@@ -138,7 +156,8 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     )
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0, told.output
-    assert "6 cells" in told.output
+    # Three models, two datasets and their controls.
+    assert "12 cells" in told.output
     again = RUNNER.invoke(app, line)
     assert again.exit_code == 2
     assert "there is a" in again.output

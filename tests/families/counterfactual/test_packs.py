@@ -19,7 +19,7 @@ from biasgrid.families.sampling import BlockSample
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
 NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]
 CLASSIFIERS = {"sentiment-2": 2, "sentiment-3": 3, "entailment": 3, "intersections": 3}
-GROUP_FILES = ["groups.json", "intersection-groups.json"]
+GROUP_FILES = ["groups.json", "intersection-groups.json", "placebo-groups.json", "placebo-intersection-groups.json"]
 
 each_pack = pytest.mark.parametrize("name", NAMES)
 

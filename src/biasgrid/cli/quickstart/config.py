@@ -35,7 +35,9 @@ def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
     for name in BUILT_IN_CONFIG:
         for dataset, section in read_config(root / "config" / name)["datasets"].items():
             variants = found.get(dataset, {}).get("variants", {})
-            kept = {key: value for key, value in section.items() if key not in (*BUDGET_NOTE, "shards")}
+            # A control is small, as it is: it need not be as large as what it is set beside.
+            left_out = ("shards",) if "control_of" in section else (*BUDGET_NOTE, "shards")
+            kept = {key: value for key, value in section.items() if key not in left_out}
             found[dataset] = deepcopy(found.get(dataset, kept))
             if variants := variants | section.get("variants", {}):
                 found[dataset]["variants"] = variants
@@ -54,7 +56,8 @@ def make_config(
         wanted: names of datasets; without any, all that are for one of the models.
 
     Returns:
-        The content, and the names of all datasets that are for one of the models.
+        The content, with the controls of its datasets, and the names of all datasets that are for one of the models,
+        without controls.
 
     Raises:
         UserError: there is no such dataset, or none is for these models.
@@ -76,12 +79,14 @@ def make_config(
     }
     # What is selected need not fit yet, as a whole check would ask for.
     config = Config.model_validate(content, context=registry_of([], "the starter config"))
-    fitting = [name for name in datasets if any(config.fits(one.name, name) for one in tried)]
-    chosen = [name for name in wanted or fitting if name in fitting]
+    answered = [name for name in datasets if any(config.fits(one.name, name) for one in tried)]
+    fitting = [name for name in answered if "control_of" not in datasets[name]]
+    chosen = [name for name in wanted or fitting if name in answered]
     if not chosen:
         tasks = ", ".join(dict.fromkeys(one.task for one in tried))
         wanted_names = f"{', '.join(wanted)} are" if wanted else "no dataset is"
         raise UserError(f"{wanted_names} not for models of {tasks}; expected {one_of(fitting)}")
+    chosen += [name for name in answered if datasets[name].get("control_of") in chosen and name not in chosen]
     content["datasets"] = {name: datasets[name] for name in chosen}
     content["run"] = {"models": [one.name for one in tried], "datasets": chosen}
     return content, fitting

@@ -13,6 +13,10 @@ from biasgrid.runs.plan import CellPlan, MachineRate, make_plan
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 """How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
 intervals are over."""
+CONTROL_TIME = 0.25
+"""How long a control takes, of what a dataset takes."""
+CONTROL_ATTRIBUTES = 8
+"""How many attributes of each type a control keeps at least: of fewer its size is too uncertain to be a null."""
 TIME_SHARE = 0.5
 """How much of what the largest products reach inference does, on processors that were tried."""
 MOST_ROWS_IN_TIME = 3000.0
@@ -34,12 +38,14 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
         The config, with `limit` and `sample` where a dataset would take longer than its share of the time.
     """
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
-    each = seconds / len(datasets)
+    times = {name: CONTROL_TIME if "control_of" in section else 1.0 for name, section in datasets.items()}
     cores, tflops = os.cpu_count() or 1, measured_tflops()
     for name, section in datasets.items():
+        each = seconds * times[name] / sum(times.values())
+        fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
-                section["limit"] = {"subjects": size, "attributes": size}
+                section["limit"] = {"subjects": size, "attributes": max(size, fewest)}
             cells = plan_dataset(content, name, section)
             needed = sum(seconds_of_cell(cell, tflops, cores) for cell in cells)
             # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
@@ -54,8 +60,8 @@ def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, A
 
 def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
     """Plans the cells of one dataset."""
-    # Generative models must be told that a dataset is asked whole.
-    whole = {**section, "sample": "all"}
+    # Generative models must be told that a dataset is asked whole; what a control is set beside is not planned here.
+    whole = {**section, "sample": "all", "control_of": None}
     config = parse_config({**content, "datasets": {name: whole}, "run": {**content["run"], "datasets": [name]}}, "try")
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
