@@ -83,7 +83,7 @@ MISTAKES = [
     ),
 ]
 """In which file of the worked example something stands in place of something else, and what is said of it."""
-EXCERPT = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+EXCERPT = re.compile(r"^```(?:python|javascript|text)\n(?:#|//) (\S+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 """A file named in a comment, and what is shown of it; a line of dots is between parts of it."""
 
 
@@ -202,7 +202,7 @@ def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -
 def test_the_excerpts_of_code_are_the_code() -> None:
     document = read_document("docs/how-a-number-is-made.md")
     shown = EXCERPT.findall(document)
-    assert len(shown) == document.count("```python") >= 4
+    assert len(shown) == document.count("```") // 2 >= 10
     for file, excerpt in shown:
         code, place = " ".join((ROOT / file).read_text().split()), 0
         for part in excerpt.split("...\n"):
