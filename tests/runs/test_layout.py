@@ -6,7 +6,14 @@ from small_grid import read_grid, write_grid
 
 from biasgrid.config import Config, load_config
 from biasgrid.report.figures.registry import GRID
-from biasgrid.runs.layout import CONTROLS_FIGURE, SYNTHETIC_FIGURE, Layout, datasets_of_figure, figures_of
+from biasgrid.runs.layout import (
+    APPENDIX_FIGURES,
+    CONTROLS_FIGURE,
+    SYNTHETIC_FIGURE,
+    Layout,
+    datasets_of_figure,
+    figures_of,
+)
 
 
 def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> None:
@@ -30,7 +37,15 @@ def test_figures_of_the_grid_are_about_the_datasets_of_their_families(demo: Conf
     assert datasets_of_figure(demo, "mark_table") == ["choices"]
 
 
+def test_figures_of_an_appendix_are_drawn_where_all_are_wanted(demo: Config) -> None:
+    whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
+    for of, figures in figures_of(whole).items():
+        assert [name for name in figures if name not in APPENDIX_FIGURES] == [*figures_of(demo)[of]]
+    assert {name for figures in figures_of(whole).values() for name in figures} >= {*APPENDIX_FIGURES}
+
+
 @pytest.mark.parametrize("figure", [SYNTHETIC_FIGURE, CONTROLS_FIGURE])
 def test_what_no_family_has_by_itself_is_about_all_datasets(demo: Config, figure: str) -> None:
-    assert figure in figures_of(demo)[GRID]
+    whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
+    assert figure in figures_of(whole)[GRID]
     assert datasets_of_figure(demo, figure) == demo.run.datasets

@@ -107,6 +107,9 @@ class Report(Section):
     megabytes: float = Field(
         8, gt=0, description="how large it may become: sentences behind numbers are carried as far as they fit"
     )
+    figures: Literal["main", "all"] = Field(
+        "main", description="which figures are drawn: those of most readers, or those of an appendix, too"
+    )
     references: list[str] = Field(
         default_factory=list,
         description="files of published numbers and marks that the report puts ours beside, see docs/reading.md",

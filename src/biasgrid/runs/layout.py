@@ -21,6 +21,8 @@ SYNTHETIC_FIGURE = "synthetic"
 """The figure of the known effect beside what was measured."""
 CONVERGENCE_FIGURE = "convergence"
 """The figure of how datasets of different families agree on the same groups."""
+APPENDIX_FIGURES = ("clusters_left_out", "clusters_needed", "variances", "controls", "intensity_eta")
+"""What the appendix of a paper shows: few readers look at it, and each figure takes a second or more to draw."""
 CONTROLS_FIGURE = "controls"
 """The figure of the tests of datasets beside those of their controls."""
 
@@ -239,7 +241,10 @@ class Layout:
 
 
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
-    """Returns the figures of the grid and of each dataset that is measured: their references by name, in order."""
+    """Returns the figures of the grid and of each dataset that is measured: their references by name, in order.
+
+    Those of an appendix are among them where `report: {figures: all}` says so, or a dataset names them.
+    """
     measured = dict.fromkeys(dataset for _, dataset in config.cells())
     of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
@@ -249,7 +254,12 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
     if len({config.datasets[of].family for of in group_numbers(config)}) > 1:
         of_grid.append(CONVERGENCE_FIGURE)
     names = {GRID: of_grid} | {dataset: config.figures_of(dataset) for dataset in measured}
-    return {of: {name: config.registry.figure(name) for name in figures} for of, figures in names.items()}
+    chosen = {*APPENDIX_FIGURES} if config.report.figures == "all" else set()
+    chosen |= {figure for dataset in measured for figure in config.datasets[dataset].figures}
+    return {
+        of: {name: config.registry.figure(name) for name in figures if name in chosen or name not in APPENDIX_FIGURES}
+        for of, figures in names.items()
+    }
 
 
 def datasets_of_figure(config: Config, figure: str) -> list[str]:
