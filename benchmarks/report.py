@@ -39,9 +39,9 @@ def tables_of_cell(random: Any, model: str, dataset: str) -> dict[str, Any]:
     )
     pairs = subjects.join(attributes, how="cross")
     spread = random.gamma(2, 0.02, len(pairs))
-    gamma = pairs.with_columns(measure=pl.lit("gamma"), value=random.normal(0, 0.1, len(pairs)))
+    gamma = pairs.with_columns(measure=pl.lit("share_gamma"), value=random.normal(0, 0.1, len(pairs)))
     eta = pairs.with_columns(measure=pl.lit("eta"), value=random.uniform(-1, 1, len(pairs)))
-    wholes = pl.DataFrame({"measure": ["mu", "eta", "delta", "epsilon"], "value": random.random(4) / 2})
+    wholes = pl.DataFrame({"measure": ["share_mu", "eta", "delta", "epsilon"], "value": random.random(4) / 2})
     known = gamma.with_columns(
         low=gamma["value"] - spread, high=gamma["value"] + spread, q=random.random(len(pairs)),
         generalises_to=pl.lit("clusters"), clusters=4, method=pl.lit("t"),
@@ -62,7 +62,7 @@ def evidence(random: Any, gamma: Any, subjects: Any) -> tuple[Any, Any]:
     from biasgrid.families.underspecified.evidence import choose_associations
 
     named = choose_associations(gamma).with_columns(
-        pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("gamma")
+        pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("share_gamma")
     )
     others = subjects.rename({"subject": "other"}).with_row_index("template")
     others = others.with_columns(pl.col("template") % len(PLACES))
@@ -100,7 +100,7 @@ def compared(random: Any, dataset: str) -> Any:
         for name, count in zip(("subject", "attribute"), SHAPES[dataset], strict=True)
     }
     rows = rows.with_columns(q=random.random(len(rows)) / 20, tests=pl.lit(1000), **numbers, **about)
-    return rows.with_columns(dataset=pl.lit(dataset), measure=pl.lit("gamma"))
+    return rows.with_columns(dataset=pl.lit(dataset), measure=pl.lit("share_gamma"))
 
 
 def ranks(dataset: str) -> Any:
@@ -108,7 +108,7 @@ def ranks(dataset: str) -> Any:
     import polars as pl
 
     places = pl.DataFrame({"model": MODELS, "rank": range(1, len(MODELS) + 1)})
-    rows = pl.DataFrame({"measure": ["mu", "delta", "epsilon"]}).join(places, how="cross")
+    rows = pl.DataFrame({"measure": ["share_mu", "delta", "epsilon"]}).join(places, how="cross")
     ends = {"rank_low": pl.lit(1), "rank_high": pl.lit(len(MODELS)), "models": pl.lit(len(MODELS))}
     return rows.with_columns(dataset=pl.lit(dataset), set=pl.lit(0), value=pl.col("rank") / 100, **ends)
 

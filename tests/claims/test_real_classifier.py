@@ -6,6 +6,7 @@ The encoder has read much text, and the classifier has learned what people think
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from project import ROOT
 from real_models import LABELS, needs_encoder, needs_ratings, rated_sentences, train_sentiment
 from shards import Cell, asked
+from shared import made_once
 from small_estimates import reference, settings_of, sums_of_cell
 from small_packs import read_pack
 from small_tables import whole
@@ -75,11 +77,12 @@ def significant_of_words(cell: EstimatedCell) -> int:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A classifier that is right of four in five sentences that it has not seen."""
-    folder, sentences = tmp_path_factory.mktemp("real"), rated_sentences()
+    sentences = rated_sentences()
     held, learned = sentences[:500], sentences[1000:3080]
-    trained = train_sentiment(folder, learned)
+    folder = made_once(tmp_path_factory, "real-classifier", partial(train_sentiment, sentences=learned))
+    trained = folder / "sentiment"
     texts = asked([{"text": text} for text, _ in held])
-    said = Cell(folder / "held", TASK, texts, trained).predict(labels=list(LABELS), token_budget=2048)
+    said = Cell(tmp_path_factory.mktemp("held"), TASK, texts, trained).predict(labels=list(LABELS), token_budget=2048)
     positive = np.stack(said["probabilities"].to_list())[:, 1] > 0.5
     assert (positive == np.array([label for _, label in held])).mean() > 0.75
     return trained

@@ -54,8 +54,9 @@ def rated_sentences() -> list[tuple[str, int]]:
     return found
 
 
-def train_sentiment(folder: Path, sentences: list[tuple[str, int]]) -> Path:
-    """Returns the folder of a classifier that has learned what people think of sentences."""
+def train_sentiment(folder: Path, sentences: list[tuple[str, int]]) -> None:
+    """Makes a folder with a classifier, `sentiment`, that has learned what people think of sentences."""
+    folder.mkdir()
     lines = [json.dumps({"text": text, "label": [LABELS[label]]}) for text, label in sentences]
     (folder / "rated.jsonl").write_text("\n".join(lines))
     hyperparameters = Hyperparameters(epochs=1, batch_size=32, learning_rate=1e-4, max_length=64)
@@ -70,4 +71,3 @@ def train_sentiment(folder: Path, sentences: list[tuple[str, int]]) -> Path:
         device="cpu",
         labels=LABELS,
     )
-    return folder / "sentiment"
