@@ -1,13 +1,20 @@
-"""The demo's values as they were when its models were last made, and where they can be had again."""
+"""The demo's values as they were when its models were last made, and where they can be had again.
+
+After `make demo`, `PYTHONPATH=tests/helpers python tests/helpers/kept_measures.py results/demo` keeps its values.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
 import torch
+
+from biasgrid.tables.files import read_tables
+from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SYNTHETIC
 
 KEPT = Path(__file__).parents[1] / "workflow" / "demo_measures.parquet"
 """Values of each `model`, and of each `strength` the known effect. Its metadata name
@@ -24,8 +31,23 @@ def machine() -> str:
 def can_be_compared(results: Path) -> bool:
     """Says whether a run's models must be the kept ones: their weights are, or they were trained on such a machine."""
     kept = pl.read_parquet_metadata(KEPT)
-    weights = {path.stem: json.loads(path.read_text())["weights"] for path in (results / "models").glob("*.json")}
-    return weights.items() >= json.loads(kept["weights"]).items() or machine() == kept["machine"]
+    return weights_of(results).items() >= json.loads(kept["weights"]).items() or machine() == kept["machine"]
+
+
+def weights_of(results: Path) -> dict[str, str]:
+    """Returns the digests of the weights of a run's models, by name."""
+    return {path.stem: json.loads(path.read_text())["weights"] for path in sorted((results / "models").glob("*.json"))}
+
+
+def keep(results: Path) -> None:
+    """Keeps the values of a run."""
+    columns = ["dataset", "measure", "options", *MEASURE_KEYS, "value"]
+    measures = read_tables(sorted(results.glob("measures/*/*.parquet")), MEASURES).select("model", *columns)
+    synthetic = read_tables(sorted(results.glob("synthetic/*/synthetic.parquet")), SYNTHETIC)
+    rows = pl.concat([synthetic.select("strength", *columns), measures], how="diagonal_relaxed")
+    table = rows.select("strength", "model", *columns).cast({pl.Categorical: pl.String})
+    facts = {"machine": machine(), "weights": json.dumps(weights_of(results), sort_keys=True)}
+    table.write_parquet(KEPT, compression="zstd", compression_level=19, metadata=facts)
 
 
 def differing(made: pl.DataFrame, keys: list[str], tolerance: float) -> pl.DataFrame:
@@ -33,3 +55,7 @@ def differing(made: pl.DataFrame, keys: list[str], tolerance: float) -> pl.DataF
     kept = pl.read_parquet(KEPT).filter(pl.col(keys[0]).is_not_null()).select(*keys, "value")
     both = kept.join(made, on=keys, how="left", nulls_equal=True, validate="1:1", suffix="_made")
     return both.filter(((pl.col("value_made") - pl.col("value")).abs() <= tolerance).fill_null(False).not_())
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]))
