@@ -1,29 +1,35 @@
+from __future__ import annotations
+
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
 import typer.testing
-from browser import browser
-from hypothesis import settings
-from playwright.sync_api import Browser
-from shards import Cell, asked
 from shared import made_once
-from tiny_checkpoints import instances_for, save_checkpoint
-from transformers import AutoTokenizer
 
-# Tests time nothing: how long an example takes is the machine's affair.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# What takes long to import is imported where it is needed: most tests need no model and no browser.
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from shards import Cell
 
 # Lines of commands are as wide as they need, however wide the terminal is.
 os.environ.pop("COLUMNS", None)
 # The command line is put together once, and not each time that a test runs a command: that takes longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+
+def pytest_pycollect_makemodule(module_path: Path) -> None:
+    """Before a module of properties is imported: how long an example takes is the machine's affair."""
+    if "hypothesis" in module_path.read_text(encoding="utf-8"):
+        from hypothesis import settings
+
+        settings.register_profile("untimed", deadline=None)
+        settings.load_profile("untimed")
 
 
 def pytest_collection_finish() -> None:
@@ -32,9 +38,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Models this small are slower on several threads."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
     """Gives the folder of a tiny checkpoint of an architecture for a task, made at its first use."""
+    from tiny_checkpoints import save_checkpoint
 
     @cache
     def make(architecture: str, task: str) -> Path:
@@ -46,6 +60,9 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 @pytest.fixture
 def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[[str, str], Cell]:
     """Gives a cell of a tiny checkpoint and 48 instances."""
+    from shards import Cell
+    from tiny_checkpoints import instances_for
+    from transformers import AutoTokenizer
 
     def make(architecture: str, task: str) -> Cell:
         checkpoint = tiny_checkpoint(architecture, task)
@@ -59,6 +76,7 @@ def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callabl
 @pytest.fixture
 def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[..., Cell]:
     """Gives a cell of a tiny checkpoint that is asked the given texts."""
+    from shards import Cell, asked
 
     def make(architecture: str, task: str, rows: Sequence[dict[str, Any]]) -> Cell:
         return Cell(tmp_path / "cell", task, asked(rows), tiny_checkpoint(architecture, task))
@@ -69,11 +87,7 @@ def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Ca
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """One browser for all tests of pages: a process cannot have a second one."""
+    from browser import browser
+
     with browser() as started:
         yield started
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> None:
-    """Models this small are slower on several threads."""
-    torch.set_num_threads(1)

@@ -73,7 +73,10 @@ def from_files(folder: Path, task: str, **options: Any) -> MeasuredCases:
 def with_options(measures: pl.DataFrame) -> pl.DataFrame:
     """Measures with a column for each option, null where it was not chosen."""
     chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
-    return measures.hstack(pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String)))
+    # Measures have a column `control` too, which is not the option of that name.
+    return measures.drop(OPTION_NAMES, strict=False).hstack(
+        pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
+    )
 
 
 def rows_of(tables: MeasuredCases, measure: str, **options: str) -> pl.DataFrame:

@@ -1,0 +1,70 @@
+"""A cell of statements and their negations, from templates and precomputed responses to its page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pipeline import Pipeline, precomputed
+from small_statements import HEADER
+
+TRAITS = ["lazy", "dull", "rude", "vain", "loud", "mean", "late", "weak"]
+PEOPLE = {"Elves": "elf", "Pixies": "elf", "Trolls": "troll", "Ogres": "troll"}
+BELIEVED = TRAITS[:6]
+"""What the model says of both kinds of trolls, and never of elves; all statements are wrong."""
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    folder = tmp_path_factory.mktemp("statements")
+    templates = [f"{trait},#1 are {trait}.,people,,,No,\nnot-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
+                 for trait in TRAITS]  # fmt: skip
+    (folder / "templates.csv").write_text(HEADER + "".join(templates))
+    (folder / "domains").mkdir()
+    (folder / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
+    rows = [
+        {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "response": f"{said}."}
+        for trait in TRAITS
+        for name, people in PEOPLE.items()
+        for word, said in zip(
+            ("", "not "), ("Yes", "No") if people == "troll" and trait in BELIEVED else ("No", "Yes"), strict=True
+        )
+    ]
+    dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
+    return Pipeline(folder, precomputed(folder, rows), dataset | {"prompt": "{statement} Yes or No?"})
+
+
+def test_each_statement_is_asked_with_its_negation(cell: Pipeline) -> None:
+    assert len(cell.instances) == 2 * len(TRAITS) * len(PEOPLE)
+    assert cell.instances["negated"].sum() == len(cell.instances) / 2
+
+
+def test_errors_are_those_about_trolls(cell: Pipeline) -> None:
+    errors = {people: cell.row("error", bias_type="people", group=people) for people in ("elf", "troll")}
+    assert [row["value"] for row in errors.values()] == [0, 0.75]
+    assert 0 < errors["elf"]["high"] < 0.5
+    assert (cell.row("error")["value"], cell.row("right_on_both")["value"]) == (0.375, 0.625)
+    assert (cell.row("inconsistency")["value"], cell.row("coverage")["value"]) == (0, 1)
+
+
+def test_groups_differ_over_templates_and_terms(cell: Pipeline) -> None:
+    options = "score=mean_class_probability, mode=counterfactual"
+    row = cell.row("difference", bias_type="people", group="elf", other="troll", options=options)
+    assert (row["value"], row["clusters"], row["generalises_to"]) == (
+        pytest.approx(0.75),
+        len(TRAITS),
+        "clusters x terms",
+    )
+    assert row["low"] > 0
+    assert row["q"] < 0.05
+
+
+def test_the_finding_names_the_groups(cell: Pipeline) -> None:
+    assert "2 of 5 tested differences of groups" in cell.finding.sentence
+    assert "troll above elf in agreement, 0.750" in cell.finding.sentence
+
+
+def test_the_page_has_wrong_answers_with_the_statement(cell: Pipeline) -> None:
+    worst = cell.evidence.row(0, named=True)
+    assert (worst["text"], worst["said"], worst["expected"]) == ("Trolls are lazy. Yes or No?", "Yes", "No")
+    assert "Trolls are lazy." in json.dumps(cell.page.blocks["evidence/model/dataset"])

@@ -1,0 +1,74 @@
+"""A cell of questions that the text does not answer, from its word lists to its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from pipeline import Pipeline
+
+PLACES = ["at noon", "in town", "by chance", "again"]
+LEANING = {"Ann": 0.55, "Bea": 0.5, "Cleo": 0.45, "Dan": -0.45, "Eli": -0.5, "Finn": -0.55}
+"""How far the model leans towards a name where it is asked who lied, and half as far from it for who sang."""
+SIZES = np.array([0.08, 0.09, 0.11, 0.12])
+"""How strongly, by template: 0.1 on average."""
+
+
+def answer(instances: pl.DataFrame) -> dict[str, Any]:
+    """Scores of the first and second name, which sum to 1."""
+    leaning = [instances[name].cast(pl.String).replace_strict(LEANING) for name in ("subject1", "subject2")]
+    signs = np.where(instances["attribute"] == "lied", 1, -0.5) * np.where(instances["negated"], -1, 1)
+    first = 0.5 + (leaning[0] - leaning[1]).to_numpy() * SIZES[instances["template"]] * signs
+    scores = np.stack([first, 1 - first], axis=1).tolist()
+    names = [instances[name].cast(pl.String) for name in ("candidate1", "candidate2")]
+    said = [names[0 if one > 0.5 else 1][row] for row, one in enumerate(first)]
+    return {"starts": scores, "ends": scores, "answer": said}
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    folder = tmp_path_factory.mktemp("questions")
+    templates = [f"[subj1] met [subj2] {place}.\tWho [act]?\tWho [act:neg]?" for place in PLACES]
+    (folder / "templates.txt").write_text("\n".join(templates))
+    names = [f"[subj] {'women' if leaning > 0 else 'men'} | {name}" for name, leaning in LEANING.items()]
+    (folder / "names.txt").write_text("\n".join(names))
+    (folder / "acts.txt").write_text("\n".join(f"[act] {act}\n[act:neg] never {act}" for act in ("lied", "sang")))
+    model = {"task": "question-answering", "variant": "qa", "checkpoint": "some/model", "revision": "main"}
+    dataset = {"subjects": ["names.txt"], "attributes": "acts.txt", "variants": {"qa": {"templates": "templates.txt"}}}
+    return Pipeline(folder, model, dataset, answer)
+
+
+def test_all_is_asked_in_both_orders_plainly_and_negated(cell: Pipeline) -> None:
+    assert len(cell.instances) == 15 * 2 * 2 * len(PLACES) * 2
+    assert cell.instances["text_pair"].unique().len() == 30 * len(PLACES)
+
+
+def test_associations_of_names_are_means_over_partners(cell: Pipeline) -> None:
+    for name, leaning in LEANING.items():
+        # Twice 0.1 by how far the name leans from the mean of the five others.
+        assert cell.row("share_gamma", subject=name, attribute="lied")["value"] == pytest.approx(0.2 * leaning * 6 / 5)
+        assert cell.row("share_gamma", subject=name, attribute="sang")["value"] == pytest.approx(-0.1 * leaning * 6 / 5)
+    assert cell.row("mu")["value"] == pytest.approx(0.2 * 0.5 * 6 / 5)
+
+
+def test_associations_of_groups_have_intervals_over_templates_and_names(cell: Pipeline) -> None:
+    row = cell.row("share_gamma", subject_group="women", attribute="lied")
+    assert (row["value"], row["clusters"], row["generalises_to"]) == (pytest.approx(0.2), 4, "clusters x names")
+    # Over templates alone: 0.16, 0.18, 0.22 and 0.24, with Student's t of 3 degrees of freedom.
+    half = 3.1824 * np.sqrt(0.004 / 3 / 4)
+    assert 0.2 - 1.1 * half < row["low"] < 0.2 - half
+    assert row["q"] < 0.05
+
+
+def test_the_finding_names_the_largest_association(cell: Pipeline) -> None:
+    said = cell.finding.sentence
+    assert "2 of 4 tested associations" in said
+    assert "women with lied, 0.200" in said
+
+
+def test_the_page_has_numbers_and_sentences(cell: Pipeline) -> None:
+    assert cell.evidence.row(0, named=True)["text"] == "Who lied?"
+    assert "Small dataset" in cell.page.text
+    assert {"core", "evidence/model/dataset"} <= cell.page.blocks.keys()
