@@ -29,7 +29,7 @@ runner = CliRunner()
     [
         ("config", "60 cells, 16 variants"),
         ("demo", "52 cells, 21 variants"),
-        ("fairness", "13 cells, 6 variants"),
+        ("fairness", "26 cells, 12 variants"),
     ],
 )
 def test_validate_counts_the_cells_of_a_good_config(name: str, cells: str) -> None:
