@@ -165,3 +165,9 @@ def test_subjects_that_are_asked_less_often_are_told() -> None:
     groups = instances.filter(pl.col("swap_group") < 2)
     # Of three subjects in two pairs one stands in both.
     assert checks(groups, choosing(groups, ALWAYS))["balance"] == 0.5
+
+
+def test_a_page_of_a_dataset_without_any_association_is_drawn() -> None:
+    nothing = CellTables(empty_table(MEASURES), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    shown = cell_payload(nothing, dataset_payload({"tiny": nothing}))
+    assert (shown["gamma"], shown["order"], shown["subject_groups"]) == ([], None, [])

@@ -53,7 +53,12 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         pronouns, where names are improbable.
     """
     subjects, attributes = shared["subjects"], shared["attributes"]
-    every = pl.DataFrame({"subject": subjects}).join(pl.DataFrame({"attribute": attributes}), how="cross")
+    # Where no cell has an association there are no names either.
+    sides = [
+        pl.DataFrame({key: names}, schema={key: pl.String})
+        for key, names in zip(PAYLOAD_KEYS, (subjects, attributes), strict=True)
+    ]
+    every = sides[0].join(sides[1], how="cross")
     eta = select_rows(cell.measures, "eta", PAYLOAD_KEYS).select(*PAYLOAD_KEYS, eta="value")
     gamma = gammas_of(cell).join(eta, on=PAYLOAD_KEYS, how="left")
     rows = every.join(gamma, on=PAYLOAD_KEYS, how="left", maintain_order="left")
