@@ -26,6 +26,8 @@ from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
 from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.strength import Strength
 
+pytestmark = pytest.mark.slow
+
 BOTH, NAMES_ALONE = Strength(group=0.4, name=0.1), Strength(name=0.4)
 
 

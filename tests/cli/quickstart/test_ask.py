@@ -50,6 +50,7 @@ def test_lines_of_a_file_are_asked_of_a_masked_model(folders: Path, tmp_path: Pa
     assert all(len(each["ranks"]) == len(each["tokens"]) for each in (two, one))
 
 
+@pytest.mark.slow
 def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> None:
     chosen, written = answers(str(folders / "writer"), typed="Is this true? | Yes | No\nIs this true?\\nAnswer:\n")
     assert chosen["scored_by"] == "logits"
@@ -58,6 +59,7 @@ def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> No
     assert "response" in written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first", "refused", "others"),
     [
@@ -99,6 +101,7 @@ def test_classes_have_their_names_in_the_terminal(folders: Path) -> None:
     assert [line.split()[0] for line in told.stdout.splitlines()[1:]] == ["unknown", "positive", "negative"]
 
 
+@pytest.mark.slow
 def test_a_server_is_asked(tmp_path: Path) -> None:
     with serving() as server:
         line = [f"http://127.0.0.1:{server.port}/v1", "--name", "small"]
