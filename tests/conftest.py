@@ -22,7 +22,7 @@ os.environ.pop("COLUMNS", None)
 # The command line is put together once, and not each time that a test runs a command: that takes longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
 
-SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base"}
+SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base", "folders"}
 
 
 def pytest_pycollect_makemodule(module_path: Path) -> None:

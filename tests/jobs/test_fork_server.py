@@ -25,6 +25,8 @@ from biasgrid.jobs.start import (
     TRAINING_MODULES,
 )
 
+pytestmark = pytest.mark.slow
+
 SNAKEMAKE = """
 import os, sys, time
 from biasgrid.jobs.fork_server import start_fork_server
@@ -290,7 +292,6 @@ def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., sub
     assert (tmp_path / "output").exists()
 
 
-@pytest.mark.slow
 def test_what_is_imported_beforehand_starts_no_threads():
     """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a new one."""
     code = f"""

@@ -50,7 +50,6 @@ def test_lines_of_a_file_are_asked_of_a_masked_model(folders: Path, tmp_path: Pa
     assert all(len(each["ranks"]) == len(each["tokens"]) for each in (two, one))
 
 
-@pytest.mark.slow
 def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> None:
     chosen, written = answers(str(folders / "writer"), typed="Is this true? | Yes | No\nIs this true?\\nAnswer:\n")
     assert chosen["scored_by"] == "logits"
@@ -59,7 +58,6 @@ def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> No
     assert "response" in written
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first", "refused", "others"),
     [
