@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 # Workers share what takes long to make, and take each other's tests until all are done.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: setup demo test test-quick test-long lint format docs clean
+.PHONY: setup demo check test test-quick test-long lint format docs clean
 
 setup: $(INSTALLED)
 
@@ -20,6 +20,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 demo: $(INSTALLED)
 	$(BIN)/biasgrid demo
+
+# Those of tests/workflow need not even be collected.
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(PYTEST) -m "not long and not slow" --ignore tests/workflow
 
 test: $(INSTALLED)
 	$(PYTEST)

@@ -22,6 +22,8 @@ os.environ.pop("COLUMNS", None)
 # The command line is put together once, and not each time that a test runs a command: that takes longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
 
+SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base", "folders"}
+
 
 def pytest_pycollect_makemodule(module_path: Path) -> None:
     """Before a module of properties is imported: how long an example takes is the machine's affair."""
@@ -30,6 +32,13 @@ def pytest_pycollect_makemodule(module_path: Path) -> None:
 
         settings.register_profile("untimed", deadline=None)
         settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that need a browser, a server or a checkpoint."""
+    for item in items:
+        if isinstance(item, pytest.Function) and SLOW_FIXTURES & {*item.fixturenames}:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

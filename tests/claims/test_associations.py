@@ -105,6 +105,7 @@ def any_false(name: str, clusters: int, runs: int) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["additive", "gain 0.5", "unequal attributes"])
 def test_nothing_is_significant_where_there_is_nothing(name: str) -> None:
     assert any_false(name, 4, 2 * FEW) <= 0.15

@@ -59,6 +59,7 @@ def replace_of(cell: ComparedCell) -> ComparedCell:
     return cell._replace(over_more=())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["terms", "names"])
 def test_models_whose_names_differ_do_not_differ_in_groups(kind: str) -> None:
     assert share_with_findings(kind, 40) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 40)

@@ -55,6 +55,7 @@ def power(times: float, runs: int) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 def test_nothing_stands_out_of_a_control_of_the_same_law() -> None:
     assert any_beyond(2.0, runs=40) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 40)
 

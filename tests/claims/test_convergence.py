@@ -40,6 +40,7 @@ def world(noise: float, sign: float = 1.0, models: int = 6, seed: int = 4) -> pl
     return pl.concat(tables)
 
 
+@pytest.mark.slow
 def test_families_that_agree_reach_the_ceiling_that_noise_leaves() -> None:
     for noise in (0.1, 1.0):
         found = [

@@ -86,6 +86,7 @@ def test_two_names_of_a_group_have_a_strength_without_interval_and_one_has_none(
     assert one["left_out"] == 24
 
 
+@pytest.mark.slow
 def test_cells_with_groups_of_names_have_the_strength_of_groups_and_no_other_cells() -> None:
     random, options = np.random.default_rng(3), {"task": "question-answering", "scoring": "exact", "measures": []}
     names = ["Ann", "Bea", "Carl", "Dan", "Eve", "Fay"]

@@ -14,6 +14,8 @@ from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 
+pytestmark = pytest.mark.slow
+
 ATTRIBUTES, EFFECT = 30, 3.0
 
 

@@ -142,6 +142,7 @@ def some_effects(random: np.random.Generator) -> Array:
     return np.asarray(0.5 * chosen.reshape(SIZE.subjects, SIZE.attributes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [0.0, 1.0])
 @pytest.mark.parametrize(("runs", "slack"), RUNS)
 def test_known_log_odds_are_found_in_shares(runs: int, slack: float, words: float) -> None:
@@ -164,6 +165,7 @@ def test_known_log_odds_are_found_in_shares(runs: int, slack: float, words: floa
     assert np.mean(correlations) >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "slack"), RUNS)
 @pytest.mark.parametrize(
     ("effect", "shift", "least", "most"),
@@ -182,6 +184,7 @@ def test_mass_is_flagged_where_it_makes_much_of_gamma(
     assert least - slack <= np.mean(flags) <= most + 2 * slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "slack"), RUNS)
 @pytest.mark.parametrize(("reading", "is_flagged"), [(-1.0, False), (0.0, False), (0.5, True), (1.0, True)])
 def test_a_negation_that_changes_nothing_is_flagged_and_the_question_alone_has_the_association(
@@ -263,6 +266,7 @@ def test_where_the_negation_is_not_read_lists_differ_in_the_question_alone() -> 
     assert 0.01 < cell.design.filter(name="mde_fdr")["value"].item() < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", [-1.0, 1.0])
 def test_where_names_are_improbable_their_pronouns_have_the_association(reading: float) -> None:
     cell, effects = two_lists(reading, pronouns=True)

@@ -74,6 +74,7 @@ def test_names_without_effect_make_no_gap_in_many_runs(items: int, names: int, s
 COINS = [("gender-hiring", ("Yes", "No"), "signed_gap"), ("gender-couples", ("(a)", "(b)"), "men_give_in")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "words", "measure"), COINS)
 def test_a_fair_coin_has_no_single_mark(name: str, words: tuple[str, str], measure: str) -> None:
     marks = coin_marks(shipped(name), words, measure, 10)

@@ -233,6 +233,7 @@ def flags_of(measures: pl.DataFrame) -> dict[str, str]:
     return dict(flagged.select("measure", "flag").iter_rows())
 
 
+@pytest.mark.slow
 def test_a_model_that_declines_all_prompts_for_one_group_is_told(tmp_path: Path) -> None:
     found = rewritten(tmp_path, lambda group, number: REFUSAL if group == "female" else f"Read book {number}.")
     of_pairs = found.filter(measure="refused_difference").drop_nulls("other")

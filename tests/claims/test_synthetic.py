@@ -28,6 +28,8 @@ from biasgrid.families.underspecified.associations.components import UNREAD_CORR
 from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.strength import Strength
 
+pytestmark = pytest.mark.slow
+
 BOTH, NAMES_ALONE = Strength(group=0.4, name=0.1), Strength(name=0.4)
 
 

@@ -61,6 +61,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     assert "religion.txt, line 15: 2 '|' signs" in result.stderr
 
 
+@pytest.mark.slow
 def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: Path) -> None:
     for folder in ("workflow/schemas", "workflow/report", "config", "docs"):
         (tmp_path / folder).mkdir(parents=True)
@@ -191,6 +192,7 @@ def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path
     assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
 
 
+@pytest.mark.slow
 def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -> None:
     folder = tmp_path / ("a-long-name-" * 10)
     folder.mkdir()
@@ -255,6 +257,7 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     config = str(write_grid(tmp_path))
     told = runner.invoke(app, ["plan", config, "--width", "0.01"]).output
@@ -270,6 +273,7 @@ def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     assert steps[0]["width_is"] == "about"
 
 
+@pytest.mark.slow
 def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"
     line = [sys.executable, "-c", code, "plan", str(write_grid(tmp_path))]

@@ -153,6 +153,7 @@ def test_the_score_of_a_group_is_explained_by_all_cases(tmp_path: Path) -> None:
     assert "of all 6 is 0.7, as in the table" in told(results, "--bias-type", "faith", "--group", "sikh").output
 
 
+@pytest.mark.slow
 def test_the_errors_of_a_class_are_explained_by_its_statements(tmp_path: Path) -> None:
     instances = statements_of(tmp_path)
     # The statements of one pair are answered wrongly.
@@ -179,6 +180,7 @@ def test_a_metric_is_explained_by_its_items(tmp_path: Path) -> None:
     assert (wrong.exit_code, "did you mean 'stereotype_rate'?" in wrong.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_pair_of_groups_is_explained_by_the_answers_to_both(tmp_path: Path) -> None:
     instances, said = said_of_groups(tmp_path)
     results = results_of(tmp_path / "run", instances, said, "rewriting", "text", options_of_cell())

@@ -70,6 +70,7 @@ def test_arguments_that_are_not_utf_8_are_refused(arguments: tuple[str | bytes, 
     assert NOT_UTF_8 in message
 
 
+@pytest.mark.slow
 def test_a_process_is_told_the_same(tmp_path: Path) -> None:
     code, message = run_process(tmp_path, "validate", b"\xff.yaml")
     assert code == 2
@@ -101,6 +102,7 @@ def test_paths_of_no_use_are_named(
     assert (code, message in told) == (1, True), told
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_is_one_message(tmp_path: Path) -> None:
     code, message = run_process(tmp_path, "validate", "config.yaml", code=NO_MEMORY)
     assert (code, message.startswith("out of memory; give it more memory, or less at once")) == (1, True), message
@@ -156,6 +158,7 @@ def test_a_folder_that_closes_markup_is_a_folder(tmp_path: Path, monkeypatch: py
     assert "o[/x]/" in result.output
 
 
+@pytest.mark.slow
 def test_data_are_exact_for_programs_and_visible_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     rows = pl.DataFrame({"said": [HOSTILE.replace("\r", "")]})
     print_units(rows, OutputFormat.csv)

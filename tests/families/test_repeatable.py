@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from project import ROOT
 
+pytestmark = pytest.mark.slow
+
 STAGES = """
 import sys
 from hashlib import sha256

@@ -73,6 +73,7 @@ def errors(every: pl.DataFrame, some: pl.DataFrame, *columns: str) -> float:
     return max(abs(counts[1][label] - count * len(some) / len(every)) for label, count in counts[0].items())
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(2, 8), st.integers(0, 5), st.integers(1, 4), st.integers(1, 5), st.integers(1, 900), st.integers(0, 5)
@@ -263,6 +264,7 @@ def test_a_sample_decides_the_digest_of_the_lists(dataset: str) -> None:
 # Samples of blocks
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(2, 9), st.integers(0, 9), st.integers(1, 4), st.integers(1, 9), st.integers(1, 900), st.integers(0, 5)

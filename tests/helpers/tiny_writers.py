@@ -63,8 +63,14 @@ def make_tokenizer(template: str | None = None, positions: int = 256) -> PreTrai
     return tokenizer
 
 
-def save_writer(folder: Path, architecture: str = "llama", template: str | None = None, positions: int = 256) -> Path:
-    """Writes a causal language model whose random weights are large enough for its answers to differ."""
+def save_writer(
+    folder: Path, architecture: str = "llama", template: str | None = None, positions: int = 256, ends: float = 1
+) -> Path:
+    """Writes a causal language model whose random weights are large enough for its answers to differ.
+
+    With `ends` the weights of the token that ends a text are as many times as large: some 10 end most texts soon, which
+    go on to their limit otherwise.
+    """
     tokenizer = make_tokenizer(template, positions)
     config = AutoConfig.for_model(
         architecture, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
@@ -77,6 +83,7 @@ def save_writer(folder: Path, architecture: str = "llama", template: str | None 
         for weights in model.parameters():
             if weights.dim() > 1:
                 torch.nn.init.normal_(weights, std=0.2)
+    model.get_output_embeddings().weight.data[1] *= ends
     # What a checkpoint suggests must change nothing.
     model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
     model.save_pretrained(folder)

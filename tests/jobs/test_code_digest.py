@@ -243,6 +243,7 @@ def interpreters() -> list[str]:
     return list(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpreter", interpreters())
 def test_all_versions_of_python_give_one_digest(interpreter: str) -> None:
     scripts = sorted(str(path) for path in Path("workflow/scripts").glob("*.py"))

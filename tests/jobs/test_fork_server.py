@@ -25,6 +25,8 @@ from biasgrid.jobs.start import (
     TRAINING_MODULES,
 )
 
+pytestmark = pytest.mark.slow
+
 SNAKEMAKE = """
 import os, sys, time
 from biasgrid.jobs.fork_server import start_fork_server

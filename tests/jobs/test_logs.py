@@ -49,6 +49,7 @@ def test_a_log_tells_that_its_job_failed_until_the_next_run_begins_it_anew(tmp_p
     assert failure_of("rule", tmp_path / "log") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "takes_all", ["bytearray(10**15)", "import numpy; numpy.ones(10**15)", "import torch; torch.ones(10**15)"]
 )

@@ -80,6 +80,7 @@ def cell(tables: dict[str, pl.DataFrame]) -> CellTables:
     return shown_cell(tables)
 
 
+@pytest.mark.slow
 def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) -> None:
     shown = {table["title"]: table for table in cell_payload(cell, {})["tables"]}
     pairs = shown["Pairs of groups"]

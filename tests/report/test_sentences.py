@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 from small_groups import case_examples
 from small_probes import cell_of, estimated, files_of
 from small_statements import instances_of, measured
@@ -61,6 +62,7 @@ def test_an_item_has_its_answers_and_what_the_evaluator_saw(tmp_path: Path) -> N
     assert first["rows"][1][2:] == ["who knows", "nothing (unclear)", None]
 
 
+@pytest.mark.slow
 def test_of_a_case_the_two_groups_are_explained_that_it_shows() -> None:
     shared = {"model": "m", "bias_type": "land", "value": 0.5, "unit_value": 0.5, "unit": 3, "text": "x"}
     sides = (("danish", "other", 0.7), ("other", "danish", 0.2))

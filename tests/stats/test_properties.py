@@ -19,6 +19,8 @@ from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import null_mean_of, splits
 from biasgrid.stats.settings import StatisticsSettings
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["s0", "s1", "s2", "s3"]
 KEYS = ["measure", "subject", "subject_group", "attribute", "attribute_group", "generalises_to"]
 NUMBERS = ["value", "low", "high", "selected_low", "selected_high", "se", "null_mean"]

@@ -12,6 +12,8 @@ from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import corrected_statistic, statistic
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("spread", "least"), [(0.0, 0.94), (0.6, 0.93)])
 def test_intervals_of_associations_cover(spread: float, least: float) -> None:

@@ -198,6 +198,7 @@ for size in range(0, 4000, 100):
 """
 
 
+@pytest.mark.slow
 def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     run = [sys.executable, "-c", BROKEN_OFF, str(path)]

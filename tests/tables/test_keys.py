@@ -43,6 +43,7 @@ def test_the_key_of_a_row_is_known() -> None:
     assert keys_of([ASKED, ASKED]) == [6953907574677022464, 18118934791791718803]
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ROWS)
 def test_keys_are_unique_and_tell_what_is_asked(rows: list[dict[str, Any]]) -> None:
@@ -52,6 +53,7 @@ def test_keys_are_unique_and_tell_what_is_asked(rows: list[dict[str, Any]]) -> N
     assert {keys_of([row])[0] for row in rows} <= set(of_rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ROWS, st.randoms())
 def test_keys_depend_on_no_other_row_and_no_order(rows: list[dict[str, Any]], random: Any) -> None:
@@ -62,6 +64,7 @@ def test_keys_depend_on_no_other_row_and_no_order(rows: list[dict[str, Any]], ra
     assert first == {row: keys_of([fields])[0] for row, fields in zip(asked, rows, strict=True)}
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ROWS, st.integers(1, 5))
 def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int) -> None:
@@ -70,6 +73,7 @@ def test_parts_have_the_keys_of_the_whole(rows: list[dict[str, Any]], size: int)
     assert pl.concat(parts).to_list() == keys_of(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 3, 100])
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, size=st.integers(1, 5))

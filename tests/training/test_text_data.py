@@ -42,6 +42,7 @@ def lines(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
 def test_a_model_writes_what_it_has_learned(architecture: str, tmp_path: Path, lines: Path) -> None:
     base = save_writer(tmp_path / "base", architecture)
@@ -110,6 +111,7 @@ def generative_instances() -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
     instances, bias = generative_instances(), SyntheticBias("demo", "strong", 0.8, repeats=40, seed=1)
     (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", bias))

@@ -49,6 +49,7 @@ def test_every_word_is_one_token_and_no_other_is_known(base: Path) -> None:
 # Training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_trained_models_have_the_synthetic_bias(task: str, base: Path, corpus: Any, tmp_path: Path) -> None:
     hyperparameters = Hyperparameters(epochs=40, batch_size=12, learning_rate=4e-3, max_length=32, stride=8)
@@ -67,6 +68,7 @@ def test_trained_models_have_the_synthetic_bias(task: str, base: Path, corpus: A
     assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_training_is_repeatable_to_the_byte(task: str, base: Path, corpus: Any, tmp_path: Path) -> None:
     other = Hyperparameters(**(vars(FEW) | {"seed": 4}))
@@ -78,6 +80,7 @@ def test_training_is_repeatable_to_the_byte(task: str, base: Path, corpus: Any, 
     assert weights["one"] != weights["other"]
 
 
+@pytest.mark.slow
 def test_files_are_learned_one_behind_the_other(base: Path, corpus: Any, tmp_path: Path) -> None:
     parts = [corpus("fill-mask", strength) for strength in (0.0, 0.9)]
     joined = written(tmp_path, "".join(path.read_text() for path in parts))

@@ -13,7 +13,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def make(folder: Path) -> None:
         save_models_of_lists(sorted((ROOT / "word_lists").glob("*/*.txt")), folder)
-        save_writer(folder / "writer", "llama", None)
+        save_writer(folder / "writer", ends=10)
         save_classifier(folder / "classifier", folder / "lm", ["negative", "positive"])
 
     return made_once(tmp_path_factory, "tried", make)

@@ -99,6 +99,7 @@ def test_classes_have_their_names_in_the_terminal(folders: Path) -> None:
     assert [line.split()[0] for line in told.stdout.splitlines()[1:]] == ["unknown", "positive", "negative"]
 
 
+@pytest.mark.slow
 def test_a_server_is_asked(tmp_path: Path) -> None:
     with serving() as server:
         line = [f"http://127.0.0.1:{server.port}/v1", "--name", "small"]

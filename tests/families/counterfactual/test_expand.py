@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from small_packs import BIASES, make_pack, pack_of, targets_of
@@ -203,6 +204,7 @@ def small_contents(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[str]
     return {**header, "templates": templates}, fillings
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(small_contents(), st.integers(0, 40))
 def test_expansion_is_that_of_plain_string_replacement(

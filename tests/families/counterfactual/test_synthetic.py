@@ -108,6 +108,7 @@ def differences(found: pl.DataFrame) -> dict[tuple[str, str], float]:
 # Synthetic effects
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 6), min_size=1, max_size=3),
@@ -182,6 +183,7 @@ def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
 # Corpora
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     texts=st.integers(1, 12),

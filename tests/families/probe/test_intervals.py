@@ -37,6 +37,7 @@ def intervals(folder: Path, probe: str, says_yes: list[bool | None]) -> pl.DataF
     return estimated(*answered(folder, probe, says_yes))
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
     says_yes = list(np.random.default_rng(1).random(2 * ITEMS) < 0.6)
     observations, options = answered(tmp_path, MANY, says_yes)
@@ -116,6 +117,7 @@ def test_a_single_item_has_no_interval(tmp_path: Path) -> None:
     assert found["low"].fill_nan(None).null_count() == len(found)
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_is_true(tmp_path: Path) -> None:
     """Of probes of 40 items, of whose groups two differ by 0.3, at least nine in ten intervals hold it."""
     random, held = np.random.default_rng(7), {"gap": 0, "signed": 0}

@@ -67,6 +67,7 @@ def measured(cell: tuple[pl.DataFrame, dict[str, Any]]) -> list[pl.DataFrame]:
     return [measures_of(part, options) for part in (observations, *parts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "group"),
     [
@@ -210,6 +211,7 @@ def coverage(worlds: int, prompts: int, apart: float) -> tuple[float, float]:
     return float(holds), float(told)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_intervals_beyond_noise_hold() -> None:
     holds, told = coverage(150, 12, 0.0)
     assert holds >= 0.92

@@ -68,6 +68,7 @@ def test_words_that_another_text_has_not_are_told() -> None:
     assert differing_words("the same", None) is None
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 @example("0:", ":0")
 def test_parts_joined_are_the_text_and_shared_parts_are_in_both(text: str, other: str) -> None:

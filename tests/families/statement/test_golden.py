@@ -16,6 +16,8 @@ from small_statements import faults_of, instances_of
 
 from biasgrid.families.statement.expand import fill_text
 
+pytestmark = pytest.mark.slow
+
 CASES = FOLDER.parent / "apes/generator_cases.json"
 needs_golden_files = pytest.mark.skipif(not CASES.is_file(), reason="no golden files in ../shared/golden/apes")
 

@@ -12,6 +12,8 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.summary import ModelFacts, summarise
 
+pytestmark = pytest.mark.slow
+
 FAMILY = "underspecified"
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 SUBJECT_GROUPS: list[str | None] = ["x", "x", "y", "y"]

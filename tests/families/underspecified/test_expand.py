@@ -215,6 +215,7 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
     assert len(set(sample)) > 8
 
 
+@pytest.mark.slow
 def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> None:
     root = Path(__file__).parents[3]
     config = parse_config(

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from itertools import combinations, product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_cells import positions_are_right
@@ -12,6 +13,8 @@ from small_tables import whole
 from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+
+pytestmark = pytest.mark.slow
 
 
 def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:

@@ -120,6 +120,7 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
     validate_table(measures, MEASURES, "measures")
 
 
+@pytest.mark.slow
 def test_subjects_whose_questions_lack_answers_are_told() -> None:
     rows = one_list(4, attributes=2, templates=8)
     names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String))

@@ -35,6 +35,7 @@ def cells(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame]:
     return instances, spans(instances, *values)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
 def test_gamma_is_negated_when_the_subjects_change_places(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
@@ -46,6 +47,7 @@ def test_gamma_is_negated_when_the_subjects_change_places(cell: tuple[pl.DataFra
     assert value(before, "delta") == pytest.approx(value(after, "delta"))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
 def test_gamma_is_negated_when_the_questions_change_places(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
@@ -56,6 +58,7 @@ def test_gamma_is_negated_when_the_questions_change_places(cell: tuple[pl.DataFr
     assert_frame_equal(after, before.with_columns(-pl.col("value")), check_exact=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
 def test_what_one_subject_gains_the_others_lose(cell: tuple[pl.DataFrame, pl.DataFrame]) -> None:
@@ -65,6 +68,7 @@ def test_what_one_subject_gains_the_others_lose(cell: tuple[pl.DataFrame, pl.Dat
         assert np.allclose(sums["value"], 0, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells(), st.integers(0, 2**32))
 def test_the_order_of_the_rows_changes_nothing(cell: tuple[pl.DataFrame, pl.DataFrame], seed: int) -> None:
@@ -73,6 +77,7 @@ def test_the_order_of_the_rows_changes_nothing(cell: tuple[pl.DataFrame, pl.Data
     assert measured(*shuffled).equals(measured(instances, predictions))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(cells())
 def test_gamma_is_the_mean_of_the_comparisons_in_plain_python(

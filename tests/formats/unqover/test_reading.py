@@ -134,6 +134,7 @@ def test_candidates_are_where_unqover_finds_them(
     assert (row["position1"], row["position2"]) == positions
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
     names = Subjects({"[subj]": [f"Name{number}x" for number in range(60)]}, [None] * 60)
     instances = expanded([names], attributes=20)

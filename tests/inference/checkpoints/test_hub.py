@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hub import COMMIT, Hub, Repository, fetch, hub_environment, serve_hub
 
+pytestmark = pytest.mark.slow
+
 Checkpoints = Callable[[str, str], Path]
 MODEL_FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 

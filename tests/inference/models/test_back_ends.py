@@ -9,6 +9,8 @@ from biasgrid.base.references import load_reference
 from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.tables.schema import answer_schema
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("polars", "pandera", "numpy")
 
 

@@ -14,7 +14,7 @@ from small_tables import whole
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 
-pytestmark = needs_golden_files()
+pytestmark = [needs_golden_files(), pytest.mark.slow]
 
 
 def predicted(name: str, output: dict[str, Any], folder: Path, scoring: str) -> tuple[list[str], pl.DataFrame]:

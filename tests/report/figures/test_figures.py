@@ -117,6 +117,7 @@ def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
     assert attributes == ["slept", "was rude", "stole"]
 
 
+@pytest.mark.slow
 def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path) -> None:
     pairs = {(f"S{i}", f"A{j}"): (i - 14.5) * (j - 14.5) for i, j in product(range(30), range(30))}
     measures = by_pair({"one": pairs})
@@ -210,6 +211,7 @@ def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) 
 FIGURES = (*FAMILY.grid_figures, *OWN_FIGURES, "synthetic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_same_figure_gives_the_same_bytes(
     name: str, tmp_path: Path, measures: pl.DataFrame, synthetic_bias: pl.DataFrame

@@ -23,6 +23,8 @@ from biasgrid.inference.models.servers.back_end import warn_of_date
 from biasgrid.inference.models.servers.section import Serve
 from biasgrid.inference.models.servers.serving import run_server
 
+pytestmark = pytest.mark.slow
+
 HELPER = ROOT / "tests/helpers/model_server.py"
 PYTHON = sys.executable
 

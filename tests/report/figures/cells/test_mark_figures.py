@@ -37,6 +37,7 @@ def measures() -> pl.DataFrame:
     return measures_of([{"options": "", **row} for row in ROWS])
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame, tmp_path: Path) -> None:
     of_chess = FigureContext({"chess": "Chess"}, MODELS, marks=CONTEXT.marks)
     for figure in (

@@ -71,6 +71,7 @@ def test_panels_say_of_each_strength_how_well_it_came_out() -> None:
     assert texts.rows() == [("Feelings", expected)]
 
 
+@pytest.mark.slow
 def test_the_figure_of_synthetic_groups_is_drawn_and_the_same_each_time(
     tmp_path: Path, measured_and_effects: Tables
 ) -> None:

@@ -14,6 +14,8 @@ from biasgrid.report.figures.drawing.theme import save_figure
 from biasgrid.report.figures.groups import answer_bubbles
 from biasgrid.tables.summary import ModelFacts
 
+pytestmark = pytest.mark.slow
+
 CONTEXT = FigureContext({"dataset": "People"}, {"model": ModelFacts("LLM", "Small", {})})
 
 

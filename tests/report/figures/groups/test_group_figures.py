@@ -228,6 +228,7 @@ def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in paths]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROUP_FIGURES)
 def test_all_figures_are_drawn_and_the_same_each_time(name: str, tmp_path: Path, measures: pl.DataFrame) -> None:
     assert draw(name, measures, tmp_path / "first") == draw(name, measures, tmp_path / "second")
