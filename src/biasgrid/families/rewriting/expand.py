@@ -6,9 +6,7 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.reading import (
-    RewritingRequests,
-)
+from biasgrid.families.rewriting.reading import RewritingRequests
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 
 SCHEMA = {

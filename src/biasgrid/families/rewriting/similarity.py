@@ -19,7 +19,7 @@ import polars as pl
 from rapidfuzz.distance import LCSseq
 
 from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.families.rewriting.formulas.tokens import stems, tokenize_words
+from biasgrid.families.tokens import stems, tokenize_words
 
 LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
 AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
