@@ -143,11 +143,13 @@ def answer_scores(
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
-        scores = (
-            sentiment[VADER_SCORERS[name]]
-            if name in VADER_SCORERS
-            else scores_by_model(answers["text"].drop_nulls(), scorer_predictions[name])
-        )
+        if name in VADER_SCORERS:
+            scores = sentiment[VADER_SCORERS[name]]
+        else:
+            said = scorer_predictions[name].select("text", "score")
+            scores = (
+                answers.select("text").drop_nulls().join(said, on="text", how="left", maintain_order="left")["score"]
+            )
         values = keys.filter(known).with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
@@ -158,12 +160,6 @@ def truncation_shares(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl
     cut = pl.concat([said.filter("truncated").select("text") for said in scorer_predictions.values()])["text"]
     is_cut = answers.select(value=pl.col("text").is_in(cut.implode()).fill_null(value=False).cast(pl.Float64))
     return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
-
-
-def scores_by_model(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
-    """Returns the scores of texts, by a model that was asked about each distinct one."""
-    asked = texts.alias("text").to_frame()
-    return asked.join(said.select("text", "score"), on="text", how="left", maintain_order="left")["score"]
 
 
 def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -204,12 +204,13 @@ class RewritingFiles:
 
 
 class RewrittenPrompt(NamedTuple):
-    """A prompt as it is asked about every group.
+    """A prompt as it is asked about groups.
 
     Attributes:
         prompt: its number.
         original: what was rewritten.
         words: the words of groups in it.
+        groups: the groups.
         texts: for each group the prompt.
         systems: for each group the system text.
     """
@@ -217,6 +218,7 @@ class RewrittenPrompt(NamedTuple):
     prompt: int
     original: str
     words: list[str]
+    groups: tuple[str, ...]
     texts: list[str]
     systems: list[str | None]
 
@@ -271,34 +273,25 @@ class RewritingRequests:
         return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
     def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked, rewritten for every group."""
-        places = range(len(self.groups.names))
-        for number in self.sampled:
-            prompt, system = self.prompts[number], self.files.system
-            original = prompt if self.files.rewrite == "prompt" else system or ""
-            words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
-            if self.files.rewrite == "prompt":
-                yield RewrittenPrompt(number, original, words, texts, [system] * len(places))
-            else:
-                yield RewrittenPrompt(number, original, words, [prompt] * len(places), [*texts])
+        """Yields the prompts that are asked, rewritten for every group, and behind them those in neutral words."""
+        names = self.groups.names
+        yield from (self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled)
+        for number in self.neutral_numbers:
+            yield self.rewritten_prompt(number, (NEUTRAL_GROUP,), (len(names),))
+
+    def rewritten_prompt(self, number: int, groups: tuple[str, ...], places: Sequence[int]) -> RewrittenPrompt:
+        """Returns a prompt, rewritten for groups whose words have some places."""
+        prompt, system = self.prompts[number], self.files.system
+        original = prompt if self.files.rewrite == "prompt" else system or ""
+        words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
+        if self.files.rewrite == "prompt":
+            return RewrittenPrompt(number, original, words, groups, texts, [system] * len(places))
+        return RewrittenPrompt(number, original, words, groups, [prompt] * len(places), [*texts])
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it is in the file, with each group that it is asked about."""
         named = [(self.prompts[number], group) for number in self.sampled for group in self.groups.names]
         return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
-
-    def neutral_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked with neutral words."""
-        place, system = len(self.groups.names), self.files.system
-        for number in self.neutral_numbers:
-            prompt = self.prompts[number]
-            if self.files.rewrite == "prompt":
-                text = self.rewriter.rewrite(prompt, place)
-                yield RewrittenPrompt(number, prompt, self.rewriter.words(prompt), [text], [system])
-            else:
-                original = system or ""
-                neutral = self.rewriter.rewrite(original, place)
-                yield RewrittenPrompt(number, original, self.rewriter.words(original), [prompt], [neutral])
 
     def digest(self) -> str:
         """A digest of what makes the instances."""

@@ -133,9 +133,6 @@ def compare_lists(
     return compare_distinct_pairs(pairs, of_pair)
 
 
-jaccards, serps, prags = (partial(compare_lists, like) for like in (jaccard, serp, prag))
-
-
 Stems = Sequence[str]
 
 
@@ -317,5 +314,7 @@ def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
 
 SIMILARITIES: Mapping[str, Similarity] = {"rouge-l": rouge_l, "rouge-lsum": rouge_lsum, "bleu": bleu}
 """By name; 1 where the texts are the same, 0 where they have nothing in common."""
-LIST_SIMILARITIES: Mapping[str, Similarity] = {"jaccard": jaccards, "serp": serps, "prag": prags}
+LIST_SIMILARITIES: Mapping[str, Similarity] = {
+    each.__name__: partial(compare_lists, each) for each in (jaccard, serp, prag)
+}
 """Those of the lists in texts, NaN where there are none."""
