@@ -35,8 +35,9 @@ def write_files(folder: Path, as_original: bool, people: int) -> StatementFiles:
         lines = (f"{domain} number {value},class {value % 7}\n" for value in range(count))
         (folder / "domains" / f"{domain}.txt").write_text("".join(lines))
     pd.DataFrame(TEMPLATES, columns=list(COLUMNS)).to_csv(folder / "templates.csv", index=False)
-    mode = "apes" if as_original else None
-    return StatementFiles(folder / "templates.csv", folder / "domains", mode, 1, None, None, "{statement} Yes or No?")
+    return StatementFiles(
+        folder / "templates.csv", folder / "domains", as_original, 1, None, None, "{statement} Yes or No?"
+    )
 
 
 def columnar(as_original: bool, people: int = PEOPLE) -> float:

@@ -43,7 +43,7 @@ def files_of(
     for name, lines in domains.items():
         (folder / "domains" / (name if "." in name else f"{name}.txt")).write_text(lines)
     return StatementFiles(
-        folder / "templates.csv", folder / "domains", "apes" if as_original else None, repetitions, sample, None, prompt
+        folder / "templates.csv", folder / "domains", as_original, repetitions, sample, system=None, prompt=prompt
     )
 
 

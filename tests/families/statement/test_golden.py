@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_statements import faults_of, instances_of
 
-from biasgrid.formats.apes.mode import ApesMode
+from biasgrid.families.statement.expand import fill_text
 
 CASES = FOLDER.parent / "apes/generator_cases.json"
 needs_golden_files = pytest.mark.skipif(not CASES.is_file(), reason="no golden files in ../shared/golden/apes")
@@ -52,4 +52,6 @@ def test_texts_are_filled_one_parameter_after_another(text: str, parameters: lis
     domains = [data.draw(st.lists(st.text("#12b$", max_size=3), min_size=1, max_size=3)) for _ in parameters]
     rows = list(product(*domains))
     names = [pl.Series([row[place] for row in rows]) for place in range(len(parameters))]
-    assert ApesMode().fill(text, parameters, names).to_list() == [replaced(text, parameters, row) for row in rows]
+    assert fill_text(text, parameters, names, as_original=True).to_list() == [
+        replaced(text, parameters, row) for row in rows
+    ]

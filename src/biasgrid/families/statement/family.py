@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.statement.pack import StatementFiles, StatementPack, allowed_combinations
-from biasgrid.families.statement.reading import MODES
+from biasgrid.families.statement.pack import StatementFiles, StatementPack
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from biasgrid.groups.records import Sort
 
 STATEMENTS = "statements"
-"""The one variant of a dataset."""
 COMMANDS = "biasgrid.formats.apes.commands"
+"""The one variant of a dataset."""
 ANSWER_KIND_OF_TASK = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
 STATEMENT_FIGURES = ("answer_bubbles",)
@@ -40,7 +39,6 @@ class Statements(Family):
     group_number = "difference"
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
-    modes = MODES
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.of("flags")
@@ -60,7 +58,7 @@ class Statements(Family):
         return StatementFiles(
             templates=folder / section.templates,
             domains=folder / section.domains,
-            mode=section.mode,
+            as_original=section.mode == "apes",
             repetitions=section.repetitions,
             sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
@@ -70,7 +68,7 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        own = DEFINITIONS.of("measures", "unanswered", "negations", *([section.mode] if section.mode else []))
+        own = DEFINITIONS.of("measures", "unanswered", "negations", *(["apes"] if section.mode == "apes" else []))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
@@ -113,6 +111,8 @@ class Statements(Family):
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack) -> Iterator[Fault]:
         """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
+        from biasgrid.families.statement.pack import allowed_combinations
+
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
         counts = [len(allowed_combinations(lists, lists.templates[places[0]])) for places in lists.statements]

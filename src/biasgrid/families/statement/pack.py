@@ -140,7 +140,7 @@ class StatementFiles:
     Attributes:
         templates: a CSV file.
         domains: a folder of files, one a domain.
-        mode: as whose both are read, None for ours.
+        as_original: whether both are read as APES reads them.
         repetitions: how often each statement is asked.
         sample: which statements are asked, None for all.
         system: the system text, None where there is none.
@@ -149,7 +149,7 @@ class StatementFiles:
 
     templates: Path
     domains: Path
-    mode: str | None
+    as_original: bool
     repetitions: int
     sample: Sample | None
     system: str | None
@@ -215,10 +215,14 @@ class StatementPack:
         """Returns how many combinations of values there are, whether they go together or not."""
         return prod(len(values) for values in self.values_of(template))
 
+    def is_negation(self, place: int) -> bool:
+        """Says whether a template negates another one; to APES those of the second half do."""
+        return 2 * place >= len(self.templates) if self.files.as_original else place in self.negations.values()
+
     def digest(self) -> str:
         """Returns a digest of what makes the instances."""
         files = self.files
-        asked = (files.mode is not None, files.repetitions, files.sample, files.system, files.prompt)
+        asked = (files.as_original, files.repetitions, files.sample, files.system, files.prompt)
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)
