@@ -32,11 +32,10 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.responses import sentiment_of
-from biasgrid.families.rewriting.files.groups import read_group_words
-from biasgrid.families.rewriting.formulas.similarity import SIMILARITIES, cosine_similarity
-from biasgrid.families.rewriting.formulas.tokens import sentences_of_text
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
-from biasgrid.families.rewriting.rewriter import Rewriter, TextRewriter
+from biasgrid.families.rewriting.group_words import Rewriter, TextRewriter, read_group_words
+from biasgrid.families.rewriting.similarity import SIMILARITIES, cosine_similarity
+from biasgrid.families.tokens import sentences_of_text
+from biasgrid.formats.langfair.mode import LangFairMode
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85
@@ -93,7 +92,7 @@ def pair_by_pair(name: str, texts: Sequence[str], pairs: IntArray) -> None:
     """Does what a loop over pairs does."""
     scorer, detokenizer = RougeScorer(["rougeL"], use_stemmer=True), MosesDetokenizer(lang="en")
     vader, smooth = SentimentIntensityAnalyzer(), SmoothingFunction().method1
-    rows = langfair_rewriter(read_group_words(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
+    rows = LangFairMode().rewriter(read_group_words(LISTS / "langfair-gender.yaml")[0]).rows  # type: ignore[arg-type, attr-defined]
     for one, other in pairs.tolist():
         both = texts[one], texts[other]
         if name == "rouge-l":

@@ -204,7 +204,7 @@ def rewritten(folder: Path, said: Said, prompts: int = PROMPTS) -> pl.DataFrame:
     """The measures of rewritten prompts for three groups."""
     (folder / "prompts.txt").write_text("\n".join(f"What should she read in week {each}?" for each in range(prompts)))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", TIMES, None, None, "prompt", as_original=False
+        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", TIMES, None, None, "prompt", mode=None
     )
     asking, _ = read(files)
     assert asking is not None

@@ -13,7 +13,7 @@ from golden import FOLDER
 from small_tables import predictions_of, whole
 
 from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
+from biasgrid.families.rewriting.group_words import GroupWords, read_group_words
 from biasgrid.families.rewriting.measures import derive, measure
 from biasgrid.families.rewriting.reading import RewritingFiles, read
 from biasgrid.stats.estimate import estimate
@@ -54,7 +54,7 @@ def said_of_groups(
     """Instances of two prompts for three groups, and the answers to them."""
     (folder / "prompts.txt").write_text("\n".join(ASKED))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, "Be brief.", "prompt", False
+        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, "Be brief.", "prompt", None
     )
     asking, faults = read(files)
     assert asking is not None, [str(fault) for fault in faults]

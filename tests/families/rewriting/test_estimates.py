@@ -37,7 +37,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, dict[s
     folder = tmp_path_factory.mktemp("cell")
     (folder / "prompts.txt").write_text("\n".join(f"What should she read in week {each}?" for each in range(PROMPTS)))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", 3, None, None, "prompt", False, neutral=True
+        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", 3, None, None, "prompt", None, neutral=True
     )
     asking, faults = read(files)
     assert asking is not None, [str(fault) for fault in faults]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.rewriting.formulas.extremes import harm_expected_maximum, harm_fraction, harm_probability
-from biasgrid.families.rewriting.formulas.similarity import (
+from biasgrid.families.rewriting.measures import harm_expected_maximum, harm_fraction, harm_probability
+from biasgrid.families.rewriting.similarity import (
     jaccard,
     list_deviation,
     list_range,
@@ -21,12 +21,12 @@ from biasgrid.families.rewriting.formulas.similarity import (
     prag,
     serp,
 )
-from biasgrid.families.rewriting.formulas.words import (
-    clean_word,
+from biasgrid.families.rewriting.words import (
     co_occurrence_bias,
     stereotypical_association,
     table_of_words,
 )
+from biasgrid.families.tokens import clean_word
 
 GROUPS = {"female": [("she",), ("woman",), ("her",)], "male": [("he",), ("man",)]}
 STOP = ["the", "a"]

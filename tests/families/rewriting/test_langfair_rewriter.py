@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from small_rewriting import golden, groups_of, needs_golden
 
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
+from biasgrid.formats.langfair.mode import LangFairMode
 
 
 @needs_golden
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 def test_prompts_are_rewritten_like_the_original(attribute: str) -> None:
     groups = groups_of(f"langfair-{attribute}")
-    rewriter = langfair_rewriter(groups)
+    rewriter = LangFairMode().rewriter(groups)
     for row in golden("prompts"):
         prompt, created = row["prompt"], row[f"create_{attribute}"]
         assert set(rewriter.words(prompt)) == set(row[f"words_{attribute}"])
@@ -24,7 +24,9 @@ def test_prompts_are_rewritten_like_the_original(attribute: str) -> None:
 
 @needs_golden
 def test_answers_are_neutralised_like_the_original() -> None:
-    rewriters = {attribute: langfair_rewriter(groups_of(f"langfair-{attribute}")) for attribute in ("gender", "race")}
+    rewriters = {
+        attribute: LangFairMode().rewriter(groups_of(f"langfair-{attribute}")) for attribute in ("gender", "race")
+    }
     for row in golden("pairs"):
         rewriter = rewriters[row["attribute"]]
         neutral = [rewriter.rewrite(row[f"text{side}"], len(rewriter.groups.names)) for side in "12"]

@@ -13,7 +13,7 @@ from small_rewriting import groups_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
+from biasgrid.formats.langfair.mode import LangFairMode
 
 GENDER = """
 bias_type: gender
@@ -94,4 +94,4 @@ def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(keys: dict[str, Any
 )
 def test_no_half_of_a_word_is_replaced_where_the_original_need_not(text: str, rewritten: str) -> None:
     groups = groups_of("langfair-race")
-    assert langfair_rewriter(groups).rewrite(text, groups.names.index("black")) == rewritten
+    assert LangFairMode().rewriter(groups).rewrite(text, groups.names.index("black")) == rewritten

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.families.rewriting.files.prompts import LayoutName, read_layout
-from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.families.rewriting.reading import LayoutName, RewritingFiles, read, read_layout
 
 TEXTS = [
     "The baker told his sister that",
@@ -55,7 +54,7 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
             file.write(lines(TALKS))
     groups = tmp_path / "groups.yaml"
     groups.write_text("bias_type: gender\ngroups: [female, male]\nwords: [[she, he, they], [her, his, their]]\n")
-    files = RewritingFiles(tmp_path, "prompt", groups, 1, None, None, "prompt", False, layout="dialogsum")
+    files = RewritingFiles(tmp_path, "prompt", groups, 1, None, None, "prompt", None, layout="dialogsum")
     requests, faults = read(files)
     assert faults == []
     assert requests is not None

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_rewriting import LISTS, groups_of
 
-from biasgrid.families.rewriting.files.groups import read_group_words
-from biasgrid.families.rewriting.rewriter import Rewriter
+from biasgrid.families.rewriting.group_words import Rewriter, read_group_words
 
 GENDER = Rewriter(groups_of("gender"))
 NAMES = GENDER.groups.names

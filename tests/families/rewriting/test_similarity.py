@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from small_rewriting import golden, needs_golden
 
-from biasgrid.families.rewriting.formulas.similarity import SIMILARITIES
-from biasgrid.families.rewriting.formulas.tokens import sentences_of_text, tokenize_words
+from biasgrid.families.rewriting.similarity import SIMILARITIES
+from biasgrid.families.tokens import sentences_of_text, tokenize_words
 
 
 def similarity(name: str, one: str, other: str) -> float:

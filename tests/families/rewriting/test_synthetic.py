@@ -35,7 +35,7 @@ def bias(strength: float | Strength, repeats: int = 50) -> SyntheticBias:
 def instances_of(folder: Path, repetitions: int = 2, neutral: bool = False) -> pl.DataFrame:
     (folder / "prompts.txt").write_text("\n".join(PROMPTS))
     files = RewritingFiles(
-        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, None, "prompt", False, neutral
+        folder / "prompts.txt", "prompt", LISTS / "gender.yaml", repetitions, None, None, "prompt", None, neutral
     )
     asking, faults = read(files)
     assert asking is not None, [str(fault) for fault in faults]

@@ -9,8 +9,8 @@ import pytest
 from small_langfair import PACKAGE, grid_of, imported, near_words, needs_langfair
 from small_rewriting import GOLDEN, golden, needs_golden
 
-from biasgrid.families.rewriting.files.groups import read_group_words
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
+from biasgrid.families.rewriting.group_words import read_group_words
+from biasgrid.formats.langfair.mode import LangFairMode
 
 OWN = GOLDEN / "own_tests_input.json"
 TARGETS = {"adjective": "langfair-adjectives.txt", "profession": "langfair-professions.txt"}
@@ -40,7 +40,7 @@ def test_imported_words_are_those_of_the_golden_files(tmp_path: Path) -> None:
     assert sorted(groups.people) == sorted(given["person_words"])
     listed = {word for row in groups.rows for words in row.sought for word in words}
     assert listed == {*given["race_words_requiring_context"], *given["race_words_not_requiring_context"]}
-    rewriter = langfair_rewriter(groups)
+    rewriter = LangFairMode().rewriter(groups)
     for row in golden("prompts"):
         assert set(rewriter.words(row["prompt"])) == set(row["words_race"])
         assert rewriter.rewrite(row["prompt"], len(groups.names)) == row["neutral_race"]

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 from small_langfair import SOURCE, imported, package
 
-from biasgrid.families.rewriting.files.groups import read_group_words
+from biasgrid.families.rewriting.group_words import read_group_words
 
 
 def test_a_package_gives_files_that_datasets_can_name(tmp_path: Path) -> None:

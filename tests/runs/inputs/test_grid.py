@@ -8,6 +8,7 @@ import pytest
 from project import ROOT
 from small_grid import ANSWERING, ATTRIBUTES
 from small_inputs import inputs_of, job, small_inputs
+from small_langfair import grid_of
 
 from biasgrid.config import load_config, parse_config
 from biasgrid.jobs.code_digest import code_digest
@@ -67,6 +68,11 @@ def test_a_param_of_code_digests_its_own_script_when_it_is_asked(inputs: GridInp
     assert expand(job(dataset="people")) == code_digest(scripts / "expand.py", f"{family}.expand")
     # A job that was submitted has the rules of all others, and none of their scripts need be read.
     inputs.code_of("no such script")
+
+
+def test_replications_that_stages_import_by_reference_are_part_of_their_code(tmp_path: Path) -> None:
+    stages = inputs_of(grid_of(tmp_path)).stages(job(dataset="prompts"), "expand")
+    assert stages == ["biasgrid.families.rewriting.expand", "biasgrid.formats.langfair.mode"]
 
 
 def test_digests_of_lists_change_with_their_content_alone(inputs: GridInputs, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from hashlib import sha256
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
-from biasgrid.base.text import read_text
+from biasgrid.base.text import read_json, read_text
 from biasgrid.families.sampling import Sample, sample_content
 
 if TYPE_CHECKING:
@@ -37,6 +37,16 @@ WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
 """How texts write the mask, whatever a model's own is."""
 FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
+JSON_TYPES: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "a truth value",
+    int: "an integer",
+    float: "a fraction",
+    type(None): "null",
+}
+GroupTerms = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -355,3 +365,26 @@ class CasePack:
         content = {name: value for name, value in asdict(self).items() if name != "sample"}
         sample = {"sample": sample_content(self.sample)} if self.sample else {}
         return sha256(json.dumps(content | sample).encode()).hexdigest()[:16]
+
+
+def json_type(value: Any) -> str:
+    """Names the JSON type of a value."""
+    return JSON_TYPES[type(value)]
+
+
+def as_json(value: Any) -> str:
+    """Returns a value as JSON has it, for a fault's problem."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any] | None:
+    """Reads a JSON file that holds an object; returns None where it does not, and adds why to the faults."""
+    try:
+        content = read_json(path, expected)
+    except InputError as error:
+        faults += error.faults
+        return None
+    if isinstance(content, dict):
+        return content
+    faults.append(Fault(str(path), "", f"holds {json_type(content)}", expected))
+    return None

@@ -11,15 +11,18 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
 from biasgrid.base.names import SPACING, spacing_problem
-from biasgrid.families.counterfactual.biases import GroupTerms, as_json, json_type, read_object
 from biasgrid.families.counterfactual.pack import (
     MASK_TOKEN,
     CaseTemplate,
     Fillings,
     GroupSlot,
+    GroupTerms,
     Slot,
     TemplateText,
+    as_json,
     group_tokens_of,
+    json_type,
+    read_object,
     slots_of,
     split_texts,
 )

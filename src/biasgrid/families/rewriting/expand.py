@@ -6,10 +6,7 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.reading import (
-    RewritingRequests,
-)
-from biasgrid.families.rewriting.section import NEUTRAL_GROUP
+from biasgrid.families.rewriting.reading import RewritingRequests
 
 SCHEMA = {
     "text": pl.Categorical,
@@ -20,11 +17,10 @@ SCHEMA = {
 
 def expand(requests: RewritingRequests) -> Expansion:
     """Expands prompts: one after another, for every group, as often as each is repeated."""
-    named = ((one, requests.groups.names) for one in requests.rewritten_prompts())
     rows = [
         (text, system, one.prompt, requests.groups.bias_type, group, one.original, one.words)
-        for one, groups in (*named, *((one, (NEUTRAL_GROUP,)) for one in requests.neutral_prompts()))
-        for group, text, system in zip(groups, one.texts, one.systems, strict=True)
+        for one in requests.rewritten_prompts()
+        for group, text, system in zip(one.groups, one.texts, one.systems, strict=True)
     ]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     times = requests.files.repetitions

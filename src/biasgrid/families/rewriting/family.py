@@ -9,9 +9,14 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.rewriting.files.groups import groups_digest
-from biasgrid.families.rewriting.files.targets import read_stop_words, read_targets
-from biasgrid.families.rewriting.reading import RewritingFiles, RewritingRequests
+from biasgrid.families.rewriting.group_words import MODES, groups_digest
+from biasgrid.families.rewriting.reading import (
+    RewritingFiles,
+    RewritingRequests,
+    about_prompts,
+    read_stop_words,
+    read_targets,
+)
 from biasgrid.families.rewriting.section import VADER_SCORERS, RewritingDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.groups.main_scores import main_similarity
@@ -34,7 +39,8 @@ class Rewriting(Family):
     instance_bytes = 50.0
     own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
     flags = DEFINITIONS.of("flags")
-    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair:import_words")}
+    formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair.commands:import_words")}
+    modes = MODES
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -63,7 +69,7 @@ class Rewriting(Family):
             sample=sample_unless_all(section.sample),
             system=section.system,
             rewrite=section.rewrite,
-            as_original=section.mode == "langfair",
+            mode=section.mode,
             neutral=section.neutral,
             layout=section.layout,
             template=section.template,
@@ -121,8 +127,6 @@ class Rewriting(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
-        from biasgrid.families.rewriting.reading import about_prompts
-
         return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), DEFINITIONS.about)
 
 

@@ -11,17 +11,10 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
-from biasgrid.families.rewriting.formulas.similarity import (
-    LIST_SIMILARITIES,
-    SIMILARITIES,
-    Similarity,
-    cosine_similarity,
-)
+from biasgrid.families.rewriting.group_words import GroupWords, mode_of, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
-from biasgrid.families.rewriting.rewriter import Rewriter
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
+from biasgrid.families.rewriting.similarity import LIST_SIMILARITIES, SIMILARITIES, Similarity, cosine_similarity
 from biasgrid.tables.schema import NeverNaN, column, table
 
 SCORE_WITH_RESPONSE = "refused"
@@ -90,7 +83,7 @@ def observe(
     Args:
         instances: the family's instances.
         predictions: answers of the kind `text`, one for each instance.
-        options: see `measure.measure`.
+        options: see `measures.measure`.
         scorer_predictions: what the scorers say that are models.
 
     Returns:
@@ -98,18 +91,17 @@ def observe(
         of two answers for the same group, how like they are.
     """
     groups = read_groups_of_cell(options)
-    is_original = options["mode"] == "langfair"
+    finds_refusals = mode_of(options["mode"]).finds_refusals
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
     answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
     response, status = plain_apostrophes(pl.col("response")), pl.col("status")
-    # The original takes all for answers but those that a server refused.
-    refused = status.is_in(REFUSAL_STATUSES) if is_original else is_refusal(status, response)
+    refused = is_refusal(status, response) if finds_refusals else status.is_in(REFUSAL_STATUSES)
     is_empty = response.str.strip_chars() == ""
     ended = answers.with_columns(
         refused=refused, empty=is_empty & ~refused, cut_short=(status == "length") & ~refused & ~is_empty
     )
-    speaks = ~pl.col("refused") if is_original else ~pl.col("refused") & ~pl.col("empty")
+    speaks = ~pl.col("refused") & ~pl.col("empty") if finds_refusals else ~pl.col("refused")
     answered = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))
     rows = [
         *answer_scores(answered, options["scorers"], scorer_predictions or {}),
@@ -151,11 +143,13 @@ def answer_scores(
         sentiment = sentiment_of(answers["text"].drop_nulls())
     silent = keys.filter(~known).with_columns(value=None)
     for name in scorers:
-        scores = (
-            sentiment[VADER_SCORERS[name]]
-            if name in VADER_SCORERS
-            else scores_by_model(answers["text"].drop_nulls(), scorer_predictions[name])
-        )
+        if name in VADER_SCORERS:
+            scores = sentiment[VADER_SCORERS[name]]
+        else:
+            said = scorer_predictions[name].select("text", "score")
+            scores = (
+                answers.select("text").drop_nulls().join(said, on="text", how="left", maintain_order="left")["score"]
+            )
         values = keys.filter(known).with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
@@ -168,17 +162,11 @@ def truncation_shares(answers: pl.DataFrame, scorer_predictions: Mapping[str, pl
     return keys.with_columns(is_cut["value"], score=pl.lit(TRUNCATED_BY_SCORER))
 
 
-def scores_by_model(texts: pl.Series, said: pl.DataFrame) -> pl.Series:
-    """Returns the scores of texts, by a model that was asked about each distinct one."""
-    asked = texts.alias("text").to_frame()
-    return asked.join(said.select("text", "score"), on="text", how="left", maintain_order="left")["score"]
-
-
 def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> pl.DataFrame:
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
-    rewriter = langfair_rewriter(groups) if options["mode"] == "langfair" else Rewriter(groups)
+    rewriter = mode_of(options["mode"]).rewriter(groups)
     neutral = {text: rewriter.rewrite(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 

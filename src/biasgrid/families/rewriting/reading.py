@@ -1,26 +1,175 @@
-"""Reads the prompts and groups of a dataset, and rewrites each prompt for every group."""
+"""Reads what a dataset asks: prompts, which are rewritten for every group, and words that are sought in the answers.
+
+Prompts are those of a file (lines, or a column of JSON lines, CSV or Parquet), or of a folder of a known set.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from biasgrid.base.faults import Fault
-from biasgrid.families.rewriting.files.groups import GroupWords, read_group_words
-from biasgrid.families.rewriting.files.prompts import LAYOUTS, PROMPT_PLACE, LayoutName, read_layout, read_prompts
-from biasgrid.families.rewriting.langfair_rewriter import langfair_rewriter
-from biasgrid.families.rewriting.rewriter import Rewriter, TextRewriter
-from biasgrid.families.rewriting.section import NEUTRAL_GROUP
+from biasgrid.base.faults import Fault, InputError, value_text
+from biasgrid.base.names import HIDDEN, VISIBLE_CHARACTERS, hidden_character
+from biasgrid.base.rows import read_rows
+from biasgrid.base.text import read_text
+from biasgrid.families.rewriting.group_words import GroupWords, TextRewriter, mode_of, read_group_words
+from biasgrid.families.rewriting.section import NEUTRAL_GROUP, LayoutName, RewritingDataset
 from biasgrid.families.sampling import Sample
 
+EXPECTED_FILE = "prompts, in .txt one a line"
+PROMPT_PLACE = "{prompt}"
+"""Where a template has the prompt."""
+WORDS_EXPECTED = "words, one a line"
+NLTK = "nltk"
+"""Stands for NLTK's stop words in place of a file's name."""
+OF_NLTK = "corpora/stopwords/english"
+"""Where NLTK's data have them."""
+DOWNLOAD = "python -m nltk.downloader stopwords"
 WORDS_SHOWN = 12
 """How many words are named."""
+
+
+class PromptLayout(NamedTuple):
+    """How a set of prompts lies in its folder.
+
+    Attributes:
+        files: the names of its files, of which the first that is there is read.
+        column: the column of the prompts.
+        template: what is asked.
+    """
+
+    files: tuple[str, ...]
+    column: str
+    template: str = PROMPT_PLACE
+
+
+LAYOUTS: Mapping[LayoutName, PromptLayout] = {
+    "realtoxicityprompts": PromptLayout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
+    "dialogsum": PromptLayout(
+        (
+            "dialogsum.test.jsonl",
+            "dialogsum.dev.jsonl",
+            "dialogsum.train.jsonl",
+            "test.csv",
+            "validation.csv",
+            "train.csv",
+        ),
+        "dialogue",
+        f"Summarise this conversation in a few sentences.\n\n{PROMPT_PLACE}",
+    ),
+}
+"""By name."""
+assert set(LAYOUTS) == set(get_args(LayoutName))
+
+
+def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
+    """Reads prompts.
+
+    Args:
+        path: the file.
+        column: the column of the prompts, in a file that has columns.
+
+    Returns:
+        The prompts that differ, in the file's order, and what is wrong with it.
+    """
+    prompts: dict[str, None] = {}
+    faults: list[Fault] = []
+    try:
+        for where, value in prompt_values(path, column):
+            if not isinstance(value, str) or not value.strip():
+                faults.append(Fault(str(path), where, value_text(value), "a prompt"))
+            elif name := hidden_character(value):
+                faults.append(Fault(str(path), where, f"holds {name}", VISIBLE_CHARACTERS))
+            else:
+                prompts[value] = None
+    except InputError as error:
+        return [], error.faults
+    if not prompts and not faults:
+        faults.append(Fault(str(path), "", "holds no prompts", EXPECTED_FILE))
+    return list(prompts), faults
+
+
+def prompt_values(path: Path, column: str) -> Iterator[tuple[str, Any]]:
+    """Yields prompts with their places.
+
+    Raises:
+        InputError: the file cannot be read, is of another format, or lacks the column.
+    """
+    if path.suffix == ".txt":
+        lines = enumerate(read_text(path, EXPECTED_FILE).split("\n"), start=1)
+        yield from ((f"line {number}", line) for number, line in lines if line.strip())
+    else:
+        yield from ((row.where, row.values[column]) for row in read_rows(path, [column], EXPECTED_FILE))
+
+
+def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
+    """Reads the prompts of a set; characters that cannot be seen are left out, and so are prompts without others.
+
+    Args:
+        path: the folder, or one of the files in it.
+        name: a key of `LAYOUTS`.
+
+    Returns:
+        The prompts that differ, in the file's order, and what is wrong with it.
+    """
+    layout = LAYOUTS[name]
+    file = next((path / each for each in layout.files if (path / each).is_file()), None) if path.is_dir() else path
+    expected = f"{' or '.join(layout.files)} of {name}"
+    if file is None:
+        return [], [Fault(str(path), "", "holds none of the files", expected)]
+    try:
+        values = [(row.where, row.values[layout.column]) for row in read_rows(file, [layout.column], expected)]
+    except InputError as error:
+        return [], error.faults
+    wrong = next((where for where, value in values if not isinstance(value, str)), None)
+    if wrong is not None:
+        return [], [Fault(str(file), f"{wrong}, {layout.column}", "is not text", expected)]
+    prompts = list(dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values))))
+    return prompts, [] if prompts else [Fault(str(file), "", "holds no prompts", expected)]
+
+
+def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
+    """Returns the words of a dataset in lower case, none where it names no file, and what is wrong with the file."""
+    return ([], []) if section.targets is None else read_word_file(folder / section.targets)
+
+
+def read_stop_words(folder: Path, section: RewritingDataset) -> tuple[list[str] | None, list[Fault]]:
+    """Returns the stop words of a dataset, None for our own or where none are needed, and what is wrong with them."""
+    source = section.stop_words or mode_of(section.mode).stop_words
+    if source is None or section.targets is None:
+        return None, []
+    return nltk_stop_words() if source == NLTK else read_word_file(folder / source)
+
+
+@cache
+def read_word_file(path: Path) -> tuple[list[str], list[Fault]]:
+    """Reads words; # begins a comment."""
+    try:
+        lines = [line.partition("#")[0].strip().lower() for line in read_text(path, WORDS_EXPECTED).split("\n")]
+    except InputError as error:
+        return [], error.faults
+    words = list(dict.fromkeys(filter(None, lines)))
+    return words, [] if words else [Fault(str(path), "", "holds no words", WORDS_EXPECTED)]
+
+
+def nltk_stop_words() -> tuple[list[str], list[Fault]]:
+    """Reads the English stop words of the user's NLTK data."""
+    import nltk.data
+
+    try:
+        with nltk.data.find(OF_NLTK).open() as file:
+            text = file.read().decode("utf-8")
+    except (LookupError, OSError, ValueError) as error:
+        problem = "is not there" if isinstance(error, LookupError) else f"cannot be read ({error})"
+        expected = f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file of words, one a line"
+        return [], [Fault("your NLTK data", OF_NLTK, problem, expected)]
+    return sorted({*text.split()}), []
 
 
 @dataclass(frozen=True)
@@ -35,7 +184,7 @@ class RewritingFiles:
         sample: which prompts are asked, None for all that can be rewritten.
         system: the system text, None without one.
         rewrite: `prompt` or `system`.
-        as_original: whether texts are rewritten as LangFair does.
+        mode: as whose texts are rewritten, None for ours.
         neutral: whether all prompts are asked with neutral words, too.
         layout: as what set of prompts their folder is read, None where they are in a file.
         template: what is asked of each prompt, None for the prompt itself or what the layout says.
@@ -48,19 +197,20 @@ class RewritingFiles:
     sample: Sample | None
     system: str | None
     rewrite: str
-    as_original: bool
+    mode: str | None
     neutral: bool = False
     layout: LayoutName | None = None
     template: str | None = None
 
 
 class RewrittenPrompt(NamedTuple):
-    """A prompt as it is asked about every group.
+    """A prompt as it is asked about groups.
 
     Attributes:
         prompt: its number.
         original: what was rewritten.
         words: the words of groups in it.
+        groups: the groups.
         texts: for each group the prompt.
         systems: for each group the system text.
     """
@@ -68,6 +218,7 @@ class RewrittenPrompt(NamedTuple):
     prompt: int
     original: str
     words: list[str]
+    groups: tuple[str, ...]
     texts: list[str]
     systems: list[str | None]
 
@@ -89,7 +240,7 @@ class RewritingRequests:
     @cached_property
     def rewriter(self) -> TextRewriter:
         """What rewrites texts."""
-        return langfair_rewriter(self.groups) if self.files.as_original else Rewriter(self.groups)
+        return mode_of(self.files.mode).rewriter(self.groups)
 
     @cached_property
     def usable(self) -> list[int]:
@@ -122,39 +273,30 @@ class RewritingRequests:
         return (len(self.usable) * len(self.groups.names) + neutral) * self.files.repetitions
 
     def rewritten_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked, rewritten for every group."""
-        places = range(len(self.groups.names))
-        for number in self.sampled:
-            prompt, system = self.prompts[number], self.files.system
-            original = prompt if self.files.rewrite == "prompt" else system or ""
-            words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
-            if self.files.rewrite == "prompt":
-                yield RewrittenPrompt(number, original, words, texts, [system] * len(places))
-            else:
-                yield RewrittenPrompt(number, original, words, [prompt] * len(places), [*texts])
+        """Yields the prompts that are asked, rewritten for every group, and behind them those in neutral words."""
+        names = self.groups.names
+        yield from (self.rewritten_prompt(number, names, range(len(names))) for number in self.sampled)
+        for number in self.neutral_numbers:
+            yield self.rewritten_prompt(number, (NEUTRAL_GROUP,), (len(names),))
+
+    def rewritten_prompt(self, number: int, groups: tuple[str, ...], places: Sequence[int]) -> RewrittenPrompt:
+        """Returns a prompt, rewritten for groups whose words have some places."""
+        prompt, system = self.prompts[number], self.files.system
+        original = prompt if self.files.rewrite == "prompt" else system or ""
+        words, texts = self.rewriter.words(original), [self.rewriter.rewrite(original, place) for place in places]
+        if self.files.rewrite == "prompt":
+            return RewrittenPrompt(number, original, words, groups, texts, [system] * len(places))
+        return RewrittenPrompt(number, original, words, groups, [prompt] * len(places), [*texts])
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what is asked: each prompt as it is in the file, with each group that it is asked about."""
         named = [(self.prompts[number], group) for number in self.sampled for group in self.groups.names]
         return named + [(self.prompts[number], NEUTRAL_GROUP) for number in self.neutral_numbers]
 
-    def neutral_prompts(self) -> Iterator[RewrittenPrompt]:
-        """Yields the prompts that are asked with neutral words."""
-        place, system = len(self.groups.names), self.files.system
-        for number in self.neutral_numbers:
-            prompt = self.prompts[number]
-            if self.files.rewrite == "prompt":
-                text = self.rewriter.rewrite(prompt, place)
-                yield RewrittenPrompt(number, prompt, self.rewriter.words(prompt), [text], [system])
-            else:
-                original = system or ""
-                neutral = self.rewriter.rewrite(original, place)
-                yield RewrittenPrompt(number, original, self.rewriter.words(original), [prompt], [neutral])
-
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files, sample = self.files, self.files.sample.model_dump() if self.files.sample else None
-        how = [files.repetitions, sample, files.system, files.rewrite, files.as_original, files.neutral]
+        how = [files.repetitions, sample, files.system, files.rewrite, files.mode is not None, files.neutral]
         deciding = [how, self.prompts, self.groups.deciding_words()]
         return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from biasgrid.base.sections import Name
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.rewriting.files.prompts import LayoutName
 
 VADER_SCORERS = {"vader-negative": "neg", "vader-positive": "pos"}
 """Scorers that need no model, and what VADER calls their number."""
+LayoutName = Literal["realtoxicityprompts", "dialogsum"]
 ScoreThreshold = Annotated[float, Field(ge=0, le=1)]
 NEUTRAL_GROUP = "neutral"
 """The group of prompts that name none."""

@@ -151,7 +151,7 @@ class CellInputs:
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
             "recomputed": self.recomputation(wildcards),
-            "code": self.inputs.code_digest("measure", stage(family, "keys"), stage(family, "measures")),
+            "code": self.inputs.code_digest("measure", *self.inputs.stages(wildcards, "keys", "measures")),
         }
 
     def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:

@@ -95,7 +95,12 @@ class GridInputs:
 
     def code_of_family(self, script: str, *stages: str) -> Callable[[Wildcards], str]:
         """Returns a param: a digest of the code of a script and of modules of the family of a job's dataset."""
-        return lambda wildcards: self.code_digest(script, *(stage(self.family(wildcards), name) for name in stages))
+        return lambda wildcards: self.code_digest(script, *self.stages(wildcards, *stages))
+
+    def stages(self, wildcards: Wildcards, *names: str) -> list[str]:
+        """Returns the references of stages of a dataset's family, and of the replications that these import."""
+        family, modes = self.family(wildcards), self.grid.family(wildcards.dataset).modes
+        return [*(stage(family, name) for name in names), *(mode.split(":")[0] for mode in modes.values())]
 
     def family(self, wildcards: Wildcards) -> str:
         """Returns the reference of the family of a dataset."""

@@ -1,4 +1,4 @@
-"""Splits texts into words: as NLTK does, but on sentences of our own, which need no data; and into stems."""
+"""Splits texts into words, as NLTK does but on sentences of our own, which need no data; cleans and stems words."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ FOLLOWING_WORD = " x"
 NO_STEM = re.compile(r"[^a-z0-9]+")
 LONGEST_UNSTEMMED = 3
 """Words of so many letters are stems themselves."""
+OUTER_MARKS = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
+DIGIT_RUN = re.compile(r"\d+")
+NUMBER_WORD = "<number>"
+"""Replaces digits."""
+Phrase = tuple[str, ...]
+"""Words that are looked for one behind the other; mostly one."""
 
 
 def sentences_of_text(text: str) -> Iterator[str]:
@@ -79,6 +85,14 @@ def nltk_tokenizer() -> NLTKWordTokenizer:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
+
+
+def clean_word(word: str) -> str:
+    """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
+
+    As Bordia and Bowman (NAACL SRW 2019) clean them.
+    """
+    return OUTER_MARKS.sub("", DIGIT_RUN.sub(NUMBER_WORD, word.lower()))
 
 
 def stems(text: str) -> list[str]:

@@ -6,9 +6,6 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
@@ -158,11 +155,3 @@ def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequen
 def word_lines(words: Sequence[str]) -> str:
     """Writes words, one a line."""
     return "".join(f"{word}\n" for word in words)
-
-
-def import_words(
-    package: Annotated[Path, typer.Argument(help="LangFair: its wheel, or the folder where its folder langfair is")],
-    out: Annotated[Path, typer.Option(help="folder for the files of words, within `word_lists` of a config")],
-) -> list[str]:
-    """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its code."""
-    return import_package(package, out)

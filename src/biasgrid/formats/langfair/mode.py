@@ -1,4 +1,4 @@
-"""Rewrites texts as LangFair does, which reads them in lower case: for comparison with its numbers.
+"""The replication of LangFair's numbers: rewrites texts and counts words as it does, which reads them in lower case.
 
 Files with words that hold before a person are read as it reads races: all occurrences of a phrase are replaced, within
 words, too. Others are read as it reads gender: token by token. Where its results hang on the order of a set, whole
@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from biasgrid.families.rewriting.files.groups import GroupWords
-from biasgrid.families.rewriting.formulas.tokens import tokenize_words
-from biasgrid.families.rewriting.rewriter import TextRewriter
+from biasgrid.families.rewriting.group_words import GroupWords, Mode, TextRewriter
+from biasgrid.families.tokens import Phrase, tokenize_words
 
 if TYPE_CHECKING:
     from sacremoses import MosesDetokenizer
@@ -106,7 +105,26 @@ def join_tokens(tokens: tuple[str, ...]) -> str:
     return str(moses_detokenizer().detokenize(tokens))
 
 
-def langfair_rewriter(groups: GroupWords) -> TextRewriter:
-    """Returns what rewrites texts as LangFair does."""
-    phrases = any(row.condition == "person" for row in groups.rows)
-    return PhraseRewriter(groups) if phrases else TokenRewriter(groups)
+class LangFairMode(Mode):
+    """Words as LangFair finds them; all is an answer but what a server refused."""
+
+    finds_refusals = False
+    # Its numbers hang on NLTK's.
+    stop_words = "nltk"
+
+    def rewriter(self, groups: GroupWords) -> TextRewriter:
+        """Returns what rewrites texts as LangFair does."""
+        phrases = any(row.condition == "person" for row in groups.rows)
+        return PhraseRewriter(groups) if phrases else TokenRewriter(groups)
+
+    def words(self, answer: str) -> list[str]:
+        """Returns tokens: the original cleans the words of answers for co-occurrence alone."""
+        return tokenize_words(answer.lower())
+
+    def group_phrase(self, word: str) -> Phrase:
+        """Returns a word as it is spelled: among tokens no phrase is found, nor a word with capitals."""
+        return (word,)
+
+    def target_phrase(self, target: str) -> Phrase:
+        """Returns a target as it is spelled."""
+        return (target,)

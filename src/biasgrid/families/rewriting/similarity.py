@@ -19,7 +19,7 @@ import polars as pl
 from rapidfuzz.distance import LCSseq
 
 from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.families.rewriting.formulas.tokens import stems, tokenize_words
+from biasgrid.families.tokens import stems, tokenize_words
 
 LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
 AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
@@ -131,9 +131,6 @@ def compare_lists(
         return np.nan if value is None else value
 
     return compare_distinct_pairs(pairs, of_pair)
-
-
-jaccards, serps, prags = (partial(compare_lists, like) for like in (jaccard, serp, prag))
 
 
 Stems = Sequence[str]
@@ -317,5 +314,7 @@ def cosine_similarity(vectors: pl.DataFrame) -> Similarity:
 
 SIMILARITIES: Mapping[str, Similarity] = {"rouge-l": rouge_l, "rouge-lsum": rouge_lsum, "bleu": bleu}
 """By name; 1 where the texts are the same, 0 where they have nothing in common."""
-LIST_SIMILARITIES: Mapping[str, Similarity] = {"jaccard": jaccards, "serp": serps, "prag": prags}
+LIST_SIMILARITIES: Mapping[str, Similarity] = {
+    each.__name__: partial(compare_lists, each) for each in (jaccard, serp, prag)
+}
 """Those of the lists in texts, NaN where there are none."""

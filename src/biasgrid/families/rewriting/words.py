@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from biasgrid.families.rewriting.group_words import GroupWords, Mode, mode_of
+from biasgrid.families.rewriting.observe import SCORE_WITH_RESPONSE
+from biasgrid.families.tokens import Phrase
 from biasgrid.groups.distances import divergence
 
 STOP_WORDS = frozenset(
@@ -27,24 +30,10 @@ STOP_WORDS = frozenset(
         "here there when where why how only just too very also now ever never still even"
     ).split()
 )
-
-
-OUTER_MARKS = re.compile(r"^[^a-z<>$]+|[^a-z<>$]+$")
-DIGIT_RUN = re.compile(r"\d+")
-NUMBER_WORD = "<number>"
-"""Replaces digits."""
-Phrase = tuple[str, ...]
-"""Words that are looked for one behind the other; mostly one."""
 DISTANCE_WEIGHT = 0.95
 """What a word counts less with each word that lies between."""
-
-
-def clean_word(word: str) -> str:
-    """Returns a word in lower case, with one sign for digits and without marks around it; empty where nothing is left.
-
-    As Bordia and Bowman (NAACL SRW 2019) clean them.
-    """
-    return OUTER_MARKS.sub("", DIGIT_RUN.sub(NUMBER_WORD, word.lower()))
+WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
+"""Why numbers have no interval."""
 
 
 def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
@@ -168,3 +157,53 @@ def stereotypical_association(
     uneven = divergence(counts / [len(phrases) for phrases in groups.values()], "divergence")
     table = pl.DataFrame({"word": names, "value": uneven, "n": counts.sum(axis=1)})
     return table.filter(pl.col("n") > 0)
+
+
+def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """Yields how unevenly target words are spread near the words of groups: each word, and their mean.
+
+    Args:
+        answers: observations of single answers.
+        groups: the groups and their words.
+        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and `mode`.
+    """
+    targets = options["targets"]
+    if not targets:
+        return
+    mode, responses = mode_of(options["mode"]), answers.filter(score=SCORE_WITH_RESPONSE)["response"]
+    cleaned = table_of_words([Mode().words(text) for text in responses.drop_nulls()])
+    words = cleaned if type(mode) is Mode else table_of_words([mode.words(text) for text in responses.drop_nulls()])
+    of_groups = {name: some for name, some in phrases_of_groups(groups, mode.group_phrase).items() if some}
+    stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
+    associations = stereotypical_association(words, [mode.target_phrase(target) for target in targets], of_groups)
+    bias = co_occurrence_bias(cleaned, targets, of_groups, stop_words)
+    silent = responses.null_count()
+    yield from with_word_means(associations, "stereotypical_association", [], silent)
+    yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
+
+
+def phrases_of_groups(groups: GroupWords, phrase_of: Callable[[str], Phrase]) -> dict[str, list[Phrase]]:
+    """Returns what is looked for of each group."""
+    named: dict[str, dict[Phrase, None]] = {name: {} for name in groups.names}
+    for row in groups.rows:
+        for name, sought in zip(groups.names, row.sought, strict=False):
+            named[name] |= dict.fromkeys(map(phrase_of, sought))
+    return {name: list(found) for name, found in named.items()}
+
+
+def with_word_means(found: pl.DataFrame, measure: str, keys: list[str], left_out: int) -> Iterator[pl.DataFrame]:
+    """Yields a measure of words, and its means over words.
+
+    Args:
+        found: `word`, `value`, `n` and the keys.
+        measure: its name.
+        keys: what means are distinguishable by.
+        left_out: how many answers say nothing.
+    """
+    columns = {"measure": pl.lit(measure), "options": pl.lit(""), "left_out": pl.lit(left_out, pl.Int64)}
+    columns["reason"] = pl.lit(WORDS_OF_ALL_PROMPTS)
+    yield found.rename({"word": "attribute"}).with_columns(**columns)
+    for chosen in dict.fromkeys([(), tuple(keys)]):
+        mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
+        means = found.group_by(chosen, maintain_order=True).agg(mean) if chosen else found.select(mean)
+        yield means.with_columns(**columns)

@@ -1,1 +1,0 @@
-"""The files of a dataset: prompts, and words of groups."""

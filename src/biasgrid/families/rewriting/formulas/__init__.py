@@ -1,1 +1,0 @@
-"""Published formulas on answers, as functions of tables and lists that know nothing of a cell."""

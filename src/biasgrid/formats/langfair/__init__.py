@@ -1,0 +1,1 @@
+"""LangFair: the import of its word lists, and the replication of its numbers."""
