@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short
-from biasgrid.families.statement.evidence import pairs_of_classes
+from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.table_parts import TableParts
@@ -29,7 +29,6 @@ from biasgrid.groups.terms import derive, difference, records_of, scores_of_term
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_text
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
@@ -205,11 +204,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     if options["mode"] == "apes":
         yield apes_error_rates(~observations["is_right"].fill_null(value=False))
     yield from measures_of_classes(exploded, options)
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds statements that are answered wrongly most and least firmly; see `evidence.pairs_of_classes`."""
-    return Evidence(pairs_of_classes(cell.instances, cell.observations, cell.measures))
 
 
 def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums]:
