@@ -204,14 +204,15 @@ def cell_block(
 ) -> dict[str, Any]:
     """Returns what the page of a cell shows: its rows of the summary, and its parts from its family.
 
-    Of a family that has none to say the parts are tables of groups or, without groups, the numbers of all parts.
+    Of a family without such parts they are tables of groups; where there are no groups, or no family is known, the
+    numbers of all parts.
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
     if make := getattr(family_module(dataset, "payload"), "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)
         return own | parts
-    if tables := tables_of_groups(cell.measures):
+    if tables := tables_of_groups(cell.measures) if dataset.reference else []:
         return own | {"tables": tables}
     keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
     carried = keyed.head(MOST_KEYED).to_dicts()
