@@ -5,7 +5,7 @@ A family says in its module `evidence` what its `SENTENCES` are; all else is her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -111,11 +111,9 @@ class Sentences:
         rows = rows.with_columns(ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns})
         found = self._with_texts(rows, cell)
         compared = self.view.compared if "partner" in found.columns else ()
-        texts = found.select(
-            pl.col("instance").alias("partner"), *(pl.col(each).alias(APART[each]) for each in compared)
-        )
         if compared:
-            found = found.join(texts.unique("partner"), on="partner", how="left", maintain_order="left")
+            texts = found.select(partner="instance", **{APART[name]: name for name in compared}).unique("partner")
+            found = found.join(texts, on="partner", how="left", maintain_order="left")
         shown = [name for name in EVIDENCE.columns if name in found.columns]
         return found.select(*shown, *(words_apart(each, APART[each]) for each in compared))
 
@@ -127,15 +125,14 @@ class Sentences:
             texts = wanted.join(cell.instances.select("instance", **columns), on="instance").collect()
             rows = rows.join(texts, on="instance", maintain_order="left")
         if self.said in cell.predictions.collect_schema():
-            told = cell.predictions.select("instance", pl.col(self.said).cast(pl.String).alias("response"))
-            rows = rows.join(
-                wanted.join(told, on="instance").collect(), on="instance", how="left", maintain_order="left"
-            )
+            told = cell.predictions.select("instance", response=pl.col(self.said).cast(pl.String))
+            told = wanted.join(told, on="instance")
+            rows = rows.join(told.collect(), on="instance", how="left", maintain_order="left")
             rows = rows.with_columns(said=pl.coalesce("response", *(["said"] if "said" in rows.columns else [])))
         return rows
 
 
-def ranked_numbers(measures: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFrame:
     """Returns the numbers that are about just some keys.
 
     Returns:
