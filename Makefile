@@ -47,7 +47,7 @@ lint: $(INSTALLED)
 	$(BIN)/snakemake --lint --configfile config/demo.yaml
 	$(BIN)/snakemake --lint
 	$(MAKE) docs
-	if command -v node > /dev/null; then for module in $$(find src/biasgrid/report/assets -name '*.js'); do \
+	if command -v node > /dev/null; then for module in $$(find src/biasgrid -name '*.js'); do \
 		node --input-type=module --check < $$module || { echo $$module; exit 1; }; done; fi
 
 # Needs no network once it is set up; a broken link, or a page that mkdocs.yml does not list, is an error.

@@ -144,6 +144,15 @@ def test_a_plugin_that_cannot_be_used_is_one_fault(project: Path, code: str | No
     assert message in fault
 
 
+def test_a_family_whose_bias_is_put_in_has_known_effects_and_a_corpus(project: Path) -> None:
+    own = FAMILY.replace('name = "greetings"', 'name = "b"\n    is_synthetic = True')
+    (project / "plugins/other.py").write_text(own + "\ncorpus = print\n")
+    (fault,) = faults("plugins/other.py")
+    assert "lacks `known_effects`;" in fault
+    (project / "plugins/other.py").write_text(own + "\ncorpus = known_effects = print\n")
+    assert read("plugins/other.py").cells()
+
+
 def test_a_family_may_be_a_package(project: Path) -> None:
     stance = project / "plugins/stance"
     stance.mkdir()

@@ -73,10 +73,9 @@ def from_files(folder: Path, task: str, **options: Any) -> MeasuredCases:
 def with_options(measures: pl.DataFrame) -> pl.DataFrame:
     """Measures with a column for each option, null where it was not chosen."""
     chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
-    # Measures have a column `control` too, which is not the option of that name.
-    return measures.drop(OPTION_NAMES, strict=False).hstack(
-        pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
-    )
+    columns = pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
+    # The table has a column of its own for the control that a test was made with.
+    return measures.drop(OPTION_NAMES, strict=False).hstack(columns)
 
 
 def rows_of(tables: MeasuredCases, measure: str, **options: str) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 from small_measures import measures_of
 
-from biasgrid.families.payload import example_payloads
+from biasgrid.families.evidence import example_payloads
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.selection import pairwise_options

@@ -12,11 +12,12 @@ from report_tables import report_of
 from small_rewriting import SAID, numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.evidence import example_payloads
 from biasgrid.families.payload import CellTables
+from biasgrid.families.rewriting.evidence import SENTENCES
 from biasgrid.families.rewriting.family import DEFINITIONS
 from biasgrid.families.rewriting.measures import evidence, observe
 from biasgrid.families.rewriting.payload import cell_payload
-from biasgrid.families.rewriting.payload import evidence as texts_of
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
@@ -110,7 +111,7 @@ def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFr
 
 
 def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: CellTables) -> None:
-    first = texts_of(cell, {})[0]
+    first = example_payloads(cell.examples, SENTENCES.explained, SENTENCES.view)[0]
     one, other = first["units"][0]["rows"][:2]
     assert first["about"] == ["gender", "female", "male"]
     assert first["explain"] == [("bias_type", "gender"), ("group", "female"), ("other", "male")]

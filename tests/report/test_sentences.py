@@ -1,6 +1,7 @@
 """What the page carries of the sentences behind numbers of statements, probes and cases."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,22 +11,18 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.payload import evidence as of_cases
-from biasgrid.families.payload import CellTables
-from biasgrid.families.probe.measures import evidence as behind_metrics
+from biasgrid.families.counterfactual.evidence import SENTENCES as CASES
+from biasgrid.families.evidence import Sentences, example_payloads
+from biasgrid.families.probe.evidence import SENTENCES as ITEMS
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.probe.payload import evidence as of_items
-from biasgrid.families.statement.evidence import pairs_of_classes
+from biasgrid.families.statement.evidence import SENTENCES as STATEMENTS
 from biasgrid.families.statement.observe import observe as observe_statements
-from biasgrid.families.statement.payload import evidence as of_statements
-from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
-from biasgrid.tables.files import empty_table
+from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 
 
-def carried(units: pl.DataFrame) -> CellTables:
-    """A cell of which nothing but its sentences is known."""
-    return CellTables(pl.DataFrame(), table_of_cell(units, EVIDENCE, "m", "d"), empty_table(EVIDENCE_PARTS))
+def carried(sentences: Sentences, units: pl.DataFrame) -> list[dict[str, Any]]:
+    return example_payloads(table_of_cell(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view)
 
 
 def test_a_statement_stands_above_its_negation_with_the_probabilities_of_both_answers(tmp_path: Path) -> None:
@@ -33,8 +30,9 @@ def test_a_statement_stands_above_its_negation_with_the_probabilities_of_both_an
     right = [0.2 if pair == 7 else 0.6 for pair in instances["pair"]]
     yes = [share if label == "Yes" else 0.8 - share for share, label in zip(right, instances["label"], strict=True)]
     said = predictions_of("choice", instances, probabilities=[[each, 0.8 - each] for each in yes])
-    units = pairs_of_classes(instances.lazy(), observe_statements(instances, said, {}), measured(instances, said))
-    found = of_statements(carried(units), {})
+    observations = observe_statements(instances, said, {})
+    cell = MeasuredCell(instances.lazy(), said.lazy(), observations, measured(instances, said), {})
+    found = carried(STATEMENTS, STATEMENTS.table(cell).units)
     elves = next(each for each in found if each["about"] == ["people", "elf"])
     assert elves["explain"] == [("bias_type", "people"), ("group", "elf")]
     first = elves["units"][0]
@@ -52,7 +50,7 @@ def test_an_item_has_its_answers_and_what_the_evaluator_saw(tmp_path: Path) -> N
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, said, options)
     cell = MeasuredCell(instances.lazy(), said.lazy(), observations, estimated(observations, options), options)
-    found = of_items(carried(behind_metrics(cell).units), {})
+    found = carried(ITEMS, ITEMS.table(cell).units)
     first = found[0]["units"][0]
     assert found[0]["explain"] == [("measure", "stereotype_rate")]
     assert [title for title, _ in first["columns"]] == [
@@ -67,6 +65,6 @@ def test_of_a_case_the_two_groups_are_explained_that_it_shows() -> None:
     shared = {"model": "m", "bias_type": "land", "value": 0.5, "unit_value": 0.5, "unit": 3, "text": "x"}
     sides = (("danish", "other", 0.7), ("other", "danish", 0.2))
     rows = [shared | {"group": group, "other": other, "score": score} for group, other, score in sides]
-    (example,) = of_cases(carried(case_examples(rows)), {})
+    (example,) = carried(CASES, case_examples(rows))
     named = [("bias_type", "land"), ("group", "danish"), ("other", "other"), ("case", 3)]
     assert (example["explain"], example["units"][0]["explain"]) == ([], named)

@@ -98,10 +98,17 @@ def how_it_ends(error: BaseException, when: str = "") -> str:
 
 def stage(reference: str, name: str) -> str:
     """Returns the reference of a stage: a module of that name in a package, or the one file that has them all."""
+    if folder_of(reference) is None:
+        return reference
+    return str(Path(reference, f"{name}.py")) if is_path(reference) else f"{reference}.{name}"
+
+
+def folder_of(reference: str) -> Path | None:
+    """Returns the folder of a package, None of a module that is one file."""
     if is_path(reference):
-        return str(Path(reference, f"{name}.py")) if Path(reference).is_dir() else reference
+        return Path(reference) if Path(reference).is_dir() else None
     spec = find_spec(reference)
-    return f"{reference}.{name}" if spec is not None and spec.submodule_search_locations is not None else reference
+    return None if spec is None or not spec.submodule_search_locations else Path(spec.submodule_search_locations[0])
 
 
 def exists(reference: str) -> bool:

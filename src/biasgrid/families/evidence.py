@@ -1,10 +1,151 @@
-"""Which units are shown of a number: extremes alone would mislead."""
+"""The sentences behind numbers: which are kept, what the page shows of them, and what `biasgrid explain` prints.
+
+A family says in its module `evidence` what its `SENTENCES` are; all else is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.payload import PageColumns, differing_words, in_ten_thousandths, table_layout, word_diff
+from biasgrid.tables.evidence import EVIDENCE, Evidence
+from biasgrid.tables.measures import MEASURE_KEYS
+
+EXAMPLE_KEYS = ("subject", "bias_type", "attribute")
+EXAMPLE_COLUMNS = ["measure", "options", *EXAMPLE_KEYS, "rank"]
+UNIT_COLUMNS = ("term", "text", "text_pair", "expected", "said", "group")
+ROUNDED = pl.col("unit_value").round(12)
+"""Units are ranked by their values as far as no order of sums changes these."""
+APART = {"text": "asked_apart", "text_pair": "system_apart", "said": "said_apart"}
+"""What `explain` calls the words of a text that that of the partner lacks."""
+
+
+class UnitView(NamedTuple):
+    """How the page shows a unit.
+
+    Attributes:
+        what: what the value of a unit is, in words.
+        columns: what is shown of each instance; without it group, term, texts and scores.
+        scores: without `columns`, the titles of both scores.
+        compared: texts that are marked where the instances of a unit, two by two, differ.
+        option: what `explain` calls the unit, where it explains units in place of numbers.
+    """
+
+    what: str = ""
+    columns: PageColumns | None = None
+    scores: tuple[str, str] | None = None
+    compared: Sequence[str] = ()
+    option: str = ""
+
+
+PLAIN_VIEW = UnitView()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a family tells of the sentences behind its numbers.
+
+    Attributes:
+        rows: returns the instances of all units (cases, pairs of statements, items or prompts), units with the largest
+            value first: columns of `EVIDENCE`, `unit`, `unit_value` and `instance` among them. Where a number is
+            explained, it is given what names it; else it returns what may stand in the table, of all numbers, and
+            their `measure` and `options`. A column `partner` is the instance with whose texts `view.compared` are
+            compared.
+        explained: what names a number for `biasgrid explain`.
+        number: returns measure and options of the number that is explained, by what names it and the cell's options.
+        relevant_instances: returns the instances that a number is made of.
+        about: by the keys of the numbers that have evidence, the columns of rows that hold them.
+        strongest: so many of the strongest units of a number are kept.
+        unit_keys: the columns that tell units of a number apart.
+        rows_kept: so many rows of a unit are kept at most.
+        asked: by columns of `EVIDENCE`, the columns of instances whose texts they are; none where rows have them.
+        said: the column of predictions that says what was said; rows have what was said where it says nothing.
+        view: how the page shows a unit.
+    """
+
+    rows: Callable[[MeasuredCell, Mapping[str, str] | None], pl.DataFrame]
+    explained: tuple[str, ...]
+    number: Callable[[Mapping[str, str], Mapping[str, Any]], tuple[str, str]]
+    relevant_instances: Callable[[pl.LazyFrame, Mapping[str, str]], pl.LazyFrame]
+    about: Mapping[str, str] = field(default_factory=dict)
+    strongest: int = 3
+    unit_keys: Sequence[str] = ("unit",)
+    rows_kept: int | None = None
+    asked: Mapping[str, str] = field(default_factory=dict)
+    said: str = ""
+    view: UnitView = PLAIN_VIEW
+
+    def table(self, cell: MeasuredCell) -> Evidence:
+        """Finds the sentences of a cell: of each number the units that `with_roles` picks."""
+        names = {"measure": "measure", "options": "options", **self.about}
+        rows = self.rows(cell, None)
+        if rows.is_empty():
+            return Evidence(pl.DataFrame())
+        rows = rows.drop_nulls(["unit", "unit_value"]).with_columns(ROUNDED)
+        numbers = rows.select(names.values()).unique(maintain_order=True).with_row_index("number")
+        rows = rows.join(numbers, on=[*names.values()], maintain_order="left")
+        unit = ["number", *self.unit_keys]
+        units = rows.select(*unit, "unit_value").unique()
+        chosen = with_roles(units, ["number"], self.strongest, self.unit_keys).with_row_index("place")
+        values = ranked_numbers(cell.measures, self.about).rename(self.about)
+        known = [name for name in values.columns if name in names.values() or name not in rows.columns]
+        kept = (
+            rows.join(chosen.drop("unit_value"), on=unit, maintain_order="left")
+            .join(values.select(known), on=[*names.values()], maintain_order="left")
+            .sort("rank", "place", maintain_order=True)
+        )
+        if self.rows_kept is not None:
+            kept = kept.group_by("place", maintain_order=True).head(self.rows_kept)
+        found = self._with_texts(kept, cell).with_columns(reason=pl.lit("all"))
+        return Evidence(found.select(name for name in EVIDENCE.columns if name in found.columns))
+
+    def explain(self, cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+        """Returns all instances behind a number, unit by unit: columns of `EVIDENCE`, and those of `APART`."""
+        named = {name: pl.lit(about[name]) for name in self.explained}
+        rows = self.rows(cell, about)
+        rows = rows.with_columns(ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns})
+        found = self._with_texts(rows, cell)
+        compared = self.view.compared if "partner" in found.columns else ()
+        if compared:
+            texts = found.select(partner="instance", **{APART[name]: name for name in compared}).unique("partner")
+            found = found.join(texts, on="partner", how="left", maintain_order="left")
+        shown = [name for name in EVIDENCE.columns if name in found.columns]
+        return found.select(*shown, *(words_apart(each, APART[each]) for each in compared))
+
+    def _with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+        """Adds what was asked and said, of these instances alone."""
+        wanted = rows.select(pl.col("instance").unique()).lazy()
+        if self.asked:
+            columns = {name: pl.col(column).cast(pl.String) for name, column in self.asked.items()}
+            texts = wanted.join(cell.instances.select("instance", **columns), on="instance").collect()
+            rows = rows.join(texts, on="instance", maintain_order="left")
+        if self.said in cell.predictions.collect_schema():
+            told = cell.predictions.select("instance", response=pl.col(self.said).cast(pl.String))
+            told = wanted.join(told, on="instance")
+            rows = rows.join(told.collect(), on="instance", how="left", maintain_order="left")
+            rows = rows.with_columns(said=pl.coalesce("response", *(["said"] if "said" in rows.columns else [])))
+        return rows
+
+
+def ranked_numbers(measures: pl.DataFrame, keys: Collection[str]) -> pl.DataFrame:
+    """Returns the numbers that are about just some keys.
+
+    Returns:
+        `measure`, `options`, `bias_type`, the keys, `value` and `rank`, the place of the number among those of its
+        measure, the largest value first.
+    """
+    # The bias type of a metric or a pair of groups is that of its dataset.
+    others = [key for key in MEASURE_KEYS if key in measures.columns and key not in (*keys, "bias_type")]
+    rows = measures.filter(*(pl.col(key).is_not_null() for key in keys), *(pl.col(key).is_null() for key in others))
+    names = ["bias_type", *(key for key in keys if key != "bias_type")]
+    ordered = rows.sort(-pl.col("value"), *names, nulls_last=True, maintain_order=True)
+    rank = pl.int_range(pl.len()).over("measure", "options")
+    return ordered.select("measure", "options", *names, "value", rank=rank)
 
 
 def with_roles(
@@ -35,3 +176,90 @@ def with_roles(
         .then(pl.lit("typical"))
     )
     return ordered.with_columns(role=role).drop_nulls("role")
+
+
+def words_apart(name: str, apart: str) -> pl.Expr:
+    """Returns the words of a text that its partner's, in the column `apart`, lacks."""
+    return (
+        pl.struct(name, apart)
+        .map_elements(lambda row: differing_words(row[name], row[apart]), return_dtype=pl.String)
+        .alias(apart)
+    )
+
+
+def example_payloads(
+    examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW
+) -> list[dict[str, Any]]:
+    """Gathers the examples of a cell for its page, those that matter most first.
+
+    Args:
+        examples: schema `EVIDENCE`, of one cell.
+        explained: what names each number for `biasgrid explain`: columns of `EVIDENCE`; none where it explains none.
+        view: how a unit is shown.
+
+    Returns:
+        Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
+        `explain` (the options of `biasgrid explain` and what they are given) and `units`.
+    """
+    parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
+    return [example_payload(part, explained, view) for part in parts]
+
+
+def example_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -> dict[str, Any]:
+    """Gathers what is shown of an example: the rows of its units."""
+    first = rows.row(0, named=True)
+    units = rows.partition_by("unit", maintain_order=True)
+    groups = units[0]["group"].drop_nulls().unique(maintain_order=True)
+    return {
+        "measure": first["measure"],
+        "options": first["options"],
+        "value": in_ten_thousandths(first["value"]),
+        "reason": first["reason"],
+        "about": [first[key] for key in EXAMPLE_KEYS if first[key] is not None] + groups.to_list(),
+        "explain": [] if view.option else [(name, first[name]) for name in explained],
+        "units": [unit_payload(each, explained, view) for each in units],
+    }
+
+
+def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -> dict[str, Any]:
+    """Gathers what is shown of a unit.
+
+    Returns:
+        `value`, `role`, `template` and `other` (of a swap group the other subject), and what the view says: `columns`
+        and `rows` as `table_layout` makes them, or `rows` with texts and scores, those of the group with the highest
+        mean first. Of a text that is compared there are its parts, see `word_diff`.
+    """
+    first = rows.row(0, named=True)
+    found = {
+        "value": in_ten_thousandths(first["unit_value"]),
+        "role": first["role"],
+        "template": first["template"],
+        "other": first["other"] if first["subject"] is not None else None,
+    }
+    rows = rows.with_columns(marked_parts(rows[name]) for name in view.compared)
+    found |= table_layout(rows, view.columns) if view.columns else {"rows": texts_and_scores(rows)}
+    if view.option:
+        found["explain"] = [*((name, first[name]) for name in (*explained, "other")), (view.option, first["unit"])]
+    return found | {name: told for name, told in (("scores", view.scores), ("what", view.what)) if told}
+
+
+def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns texts and scores of each instance, those of the group with the highest mean first."""
+    means = rows.group_by("group").agg(mean=pl.col("score").mean())
+    ordered = rows.join(means, on="group", how="left", nulls_equal=True, maintain_order="left")
+    ordered = ordered.sort("mean", descending=True, nulls_last=True, maintain_order=True)
+    return [
+        {name: row[name] for name in UNIT_COLUMNS}
+        | {name: in_ten_thousandths(row[name]) for name in ("score", "other_score")}
+        for row in ordered.to_dicts()
+    ]
+
+
+def marked_parts(texts: pl.Series) -> pl.Series:
+    """Splits texts, two by two, into the parts in which both are the same and in which they differ."""
+    parts = [None if text is None else [text] for text in texts]
+    for place in range(0, len(texts) - 1, 2):
+        one, other = texts[place], texts[place + 1]
+        if one is not None and other is not None:
+            parts[place], parts[place + 1] = word_diff(one, other), word_diff(other, one)
+    return pl.Series(texts.name, parts, dtype=pl.List(pl.String))

@@ -41,7 +41,7 @@ STAGES = {
     "measures": ("observe", "measure"),
 }
 """What stands in which module of a family's folder; a family may as well be one file that has it all."""
-SYNTHETIC_STAGE = {"synthetic": ("synthetic", "corpus")}
+SYNTHETIC_STAGE = {"synthetic": ("known_effects", "corpus")}
 """The same of families whose bias can be put in."""
 
 

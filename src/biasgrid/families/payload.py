@@ -1,14 +1,14 @@
 """What the report shows of a cell beside the tables that every family has: what a family's module `payload` returns.
 
-Here are its protocol, and what families have in common: examples with their texts, tables that the page draws as they
-are, those of groups among them, and the words in which two texts differ.
+Here are its protocol, and what families have in common: tables that the page draws as they are, those of groups among
+them, and the words in which two texts differ.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -52,18 +52,13 @@ class Payload(Protocol):
             shared: from `dataset_payload`, empty where the family has none.
         """
 
-    def evidence(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def examples(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
 
-        A family that differs only a little from others begins with `example_payloads`. A text may be a list of its
-        parts, of which the second, fourth, ... are marked. A unit has `rows`; its `scores` name the scores of these,
-        or it has `columns` and rows as `table_layout` makes them.
+        Only of families that show more than `families.evidence.UnitView` can say.
         """
 
 
-EXAMPLE_KEYS = ("subject", "bias_type", "attribute")
-EXAMPLE_COLUMNS = ["measure", "options", *EXAMPLE_KEYS, "rank"]
-UNIT_COLUMNS = ("term", "text", "text_pair", "expected", "said", "group")
 SCALE = 10_000
 """Numbers of the page are in ten-thousandths, whole ones but for small numbers."""
 SHOWN_DIGITS = 3
@@ -98,82 +93,12 @@ def scaled_number(value: float | None) -> float | None:
     return whole
 
 
-def unit_head(rows: pl.DataFrame) -> dict[str, Any]:
-    """Returns `value`, `role`, `template` and `other` (of a swap group the other subject) of a unit."""
-    first = rows.row(0, named=True)
-    return {
-        "value": in_ten_thousandths(first["unit_value"]),
-        "role": first["role"],
-        "template": first["template"],
-        "other": first["other"] if first["subject"] is not None else None,
-    }
-
-
-def unit_payload(rows: pl.DataFrame) -> dict[str, Any]:
-    """Gathers what is shown of a swap group, case or prompt.
-
-    Returns:
-        What `unit_head` returns, and `rows`: of each instance its texts and scores, those of the group with the highest
-        mean first.
-    """
-    means = rows.group_by("group").agg(mean=pl.col("score").mean())
-    ordered = rows.join(means, on="group", how="left", nulls_equal=True, maintain_order="left")
-    ordered = ordered.sort("mean", descending=True, nulls_last=True, maintain_order=True)
-    return unit_head(rows) | {
-        "rows": [
-            {name: row[name] for name in UNIT_COLUMNS}
-            | {name: in_ten_thousandths(row[name]) for name in ("score", "other_score")}
-            for row in ordered.to_dicts()
-        ]
-    }
-
-
-def example_payloads(
-    examples: pl.DataFrame, explained: Sequence[str] = (), unit: Callable[[pl.DataFrame], dict[str, Any]] = unit_payload
-) -> list[dict[str, Any]]:
-    """Gathers the examples of a cell, those that matter most first.
-
-    Args:
-        examples: schema `EVIDENCE`, of one cell.
-        explained: what names each number for `biasgrid explain`: columns of `EVIDENCE`; none where it explains none.
-        unit: what gathers what is shown of a unit.
-
-    Returns:
-        Dictionaries with `measure`, `options`, `value`, `reason`, `about` (what the number is about, in words),
-        `explain` (see `explain_options`) and `units`.
-    """
-    parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
-    return [example_payload(part, explained, unit) for part in parts]
-
-
-def explain_options(rows: pl.DataFrame, explained: Sequence[str]) -> list[tuple[str, Any]]:
-    """Returns the options of `biasgrid explain` for the first of some rows, by the columns that hold them."""
-    return [(name, rows[name].item(0)) for name in explained]
-
-
-def example_payload(
-    rows: pl.DataFrame, explained: Sequence[str], unit: Callable[[pl.DataFrame], dict[str, Any]]
-) -> dict[str, Any]:
-    """Gathers what is shown of an example: the rows of its units."""
-    first = rows.row(0, named=True)
-    units = rows.partition_by("unit", maintain_order=True)
-    groups = units[0]["group"].drop_nulls().unique(maintain_order=True)
-    return {
-        "measure": first["measure"],
-        "options": first["options"],
-        "value": in_ten_thousandths(first["value"]),
-        "reason": first["reason"],
-        "about": [first[key] for key in EXAMPLE_KEYS if first[key] is not None] + groups.to_list(),
-        "explain": explain_options(rows, explained),
-        "units": [unit(each) for each in units],
-    }
-
-
 ColumnKind = Literal["name", "text", "number", "interval", "count", "template"]
 """What stands in a column: a name, a text that may be hidden, a number, the ends of its interval, a count, or the
 number of a template, beside which the page tells its text."""
-PageColumns = Mapping[str, tuple[ColumnKind, str]]
-"""By their titles, what stands in columns, and the column of the rows; of intervals its name without `low`."""
+PageColumns = Mapping[str, tuple[ColumnKind, str | pl.Expr]]
+"""By their titles, what stands in columns, and the column of the rows or what is made of some; of intervals its name
+without `low`."""
 MOST_ROWS = 1000
 
 
@@ -210,12 +135,13 @@ def table_layout(rows: pl.DataFrame, columns: PageColumns) -> dict[str, Any]:
     }
 
 
-def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str) -> Sequence[Any]:
+def column_values(rows: pl.DataFrame, kind: ColumnKind, name: str | pl.Expr) -> Sequence[Any]:
     """Returns what stands in a column."""
     if kind == "interval":
         ends = zip(in_ten_thousandths(rows[f"{name}low"]), in_ten_thousandths(rows[f"{name}high"]), strict=True)
         return [None if None in pair else list(pair) for pair in ends]
-    values: list[Any] = in_ten_thousandths(rows[name]) if kind == "number" else rows[name].to_list()
+    column = rows.select(name).to_series()
+    values: list[Any] = in_ten_thousandths(column) if kind == "number" else column.to_list()
     return values
 
 

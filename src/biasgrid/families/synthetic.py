@@ -162,24 +162,31 @@ def counts_of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
 
 
 def corpus_of_answers(
-    frame: pl.DataFrame,
-    share: pl.Expr,
+    probabilities: Callable[[pl.DataFrame, SyntheticBias], pl.DataFrame],
     together: Sequence[str],
-    bias: SyntheticBias,
+    once: Sequence[str] = (),
     counts: Callable[[Mapping[str, Any], int], Sequence[int]] = counts_of_two,
-) -> str:
-    """Writes a corpus for generative models: a line per text, with its answers behind tabs.
+) -> Callable[[pl.DataFrame, str, SyntheticBias], str]:
+    """Makes the function `corpus` of a family of generative models out of the probabilities of its answers.
 
     Args:
-        frame: the texts, each once, with the columns of an instance.
-        share: of each text the share of its answers that is put in, in 0..1.
-        together: the columns in which texts agree whose answers are drawn together, see `with_counts`.
-        bias: how many answers a text has, and the seed of their draw.
+        probabilities: returns instances with `probability`, the share of their answers that is put in.
+        together: the columns in which instances agree whose answers are drawn together, see `with_counts`.
+        once: the columns by which a text is in the corpus once, however often it is asked; none where all count.
         counts: from a row, whose `count` is how many of its answers are put in, and the number of all of them to how
             often each candidate is the answer.
+
+    Returns:
+        What makes a line per text: what is read, and each answer behind a tab. The seed of the bias seeds their draw.
     """
-    drawn = with_counts(frame, bias.repeats * share, together, bias).sort("instance")
-    return text_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
+
+    def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
+        texts = probabilities(instances, bias)
+        texts = texts.unique(once, keep="first", maintain_order=True) if once else texts
+        drawn = with_counts(texts, bias.repeats * pl.col("probability"), together, bias).sort("instance")
+        return text_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
+
+    return corpus
 
 
 def text_lines(lines: Iterable[str]) -> str:
@@ -226,6 +233,20 @@ def own_parts(names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
         for name in names.unique().iter_rows()
     }
     return pl.Series([own[name] for name in names.iter_rows()], dtype=pl.Float64)
+
+
+def shares_of_rows(groups: pl.DataFrame, names: pl.DataFrame, bias: SyntheticBias) -> pl.Series:
+    """Returns how much of the known effect each row has: the part of its group, and that of its name.
+
+    Args:
+        groups: `bias_type` and `group` of each row; a row without a group has no share.
+        names: see `own_parts`.
+        bias: see `even_steps`.
+    """
+    each = groups.drop_nulls().unique(maintain_order=True)
+    parts = each.with_columns(share=even_steps(each, bias))
+    joined = groups.join(parts, on=["bias_type", "group"], how="left", maintain_order="left")
+    return joined["share"] + own_parts(names, bias)
 
 
 def with_counts(frame: pl.DataFrame, expected: pl.Expr, line: Sequence[str], bias: SyntheticBias) -> pl.DataFrame:

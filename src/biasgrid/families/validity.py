@@ -166,9 +166,12 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
     count = int(counts["count"].sum())
     if count:
         commonest = counts.sort(-pl.col("count").cast(pl.Int64), "response").row(0, named=True)
-        text = commonest["response"]
-        shown = repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...")
-        yield Check("same_text", commonest["count"] / count, count, flag=shown)
+        yield Check("same_text", commonest["count"] / count, count, flag=shortened(commonest["response"]))
+
+
+def shortened(answer: str) -> str:
+    """Returns an answer as a flag shows it."""
+    return repr(answer if len(answer) <= LONGEST_ANSWER_SHOWN else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}...")
 
 
 def one_answer(answers: pl.DataFrame) -> Iterator[Check]:

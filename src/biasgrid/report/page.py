@@ -60,12 +60,13 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
+    script = bundle.page_script({dataset.family: dataset.reference for dataset in run.datasets if dataset.reference})
     return {
         "run": run,
         "asked_in_part": run.facts.coverage_sentences(),
-        "policy": bundle.content_security_policy(),
-        # Made by this package alone; what others wrote is within blocks, in letters and digits.
-        "script": Markup(bundle.page_script()),
+        "policy": bundle.content_security_policy(script),
+        # Made by this package and by plugins; what others wrote is within blocks, in letters and digits.
+        "script": Markup(script),
         "style": Markup(bundle.page_style()),
         "figures": by_caption(figures),
         "models": {model.name: model for model in run.models},

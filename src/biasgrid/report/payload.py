@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.references import exists, load, stage
-from biasgrid.families.payload import CellTables, example_payloads, in_ten_thousandths
+from biasgrid.families.evidence import Sentences, example_payloads
+from biasgrid.families.payload import CellTables, in_ten_thousandths, tables_of_groups
 from biasgrid.report.content import headlines
 from biasgrid.report.findings import LARGEST_LABEL, findings
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
@@ -68,10 +69,10 @@ def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
     for (name, *pair), rows in compared.items():
         columns[name]["/".join(["compared", name, *pair])] = packed_block(compared_rows(rows))
     for (model, dataset), cell in cells.items():
-        family = family_of(datasets[dataset])
+        of = datasets[dataset]
         rows = tables.summary.filter(model=model, dataset=dataset)
-        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, family, common[dataset], rows))
-        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_by_weight(cell, family, common[dataset])
+        columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, of, common[dataset], rows))
+        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_by_weight(cell, of, common[dataset])
     return Blocks(shared, columns, evidence)
 
 
@@ -184,40 +185,48 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def family_of(dataset: ReportDataset) -> ModuleType | None:
-    """Returns the module `payload` of a dataset's family (see `families.payload.Payload`), None where it has none."""
-    reference = stage(dataset.reference, "payload") if dataset.reference else ""
+def family_module(dataset: ReportDataset, name: str) -> ModuleType | None:
+    """Returns a module of a dataset's family, `payload` or `evidence`, None where it has none."""
+    reference = stage(dataset.reference, name) if dataset.reference else ""
     return load(reference) if reference and exists(reference) else None
 
 
 def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
     """Returns what the cells of a dataset share; nothing if its family has no such part."""
-    make = getattr(family_of(dataset), "dataset_payload", None)
+    make = getattr(family_module(dataset, "payload"), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
     return shared
 
 
 def cell_block(
-    cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any], summary: pl.DataFrame
+    cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
-    """Returns what the page of a cell shows: its rows of the summary, and its parts from its family."""
+    """Returns what the page of a cell shows: its rows of the summary, and its parts from its family.
+
+    Of a family without such parts they are tables of groups; where there are no groups, or no family is known, the
+    numbers of all parts.
+    """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
-    if make := getattr(family, "cell_payload", None):
+    if make := getattr(family_module(dataset, "payload"), "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)
         return own | parts
+    if tables := tables_of_groups(cell.measures) if dataset.reference else []:
+        return own | {"tables": tables}
     keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
     carried = keyed.head(MOST_KEYED).to_dicts()
     names = ("measure", "options", "n", *MEASURE_KEYS)
     return own | {"keyed": [of_row(row, names) for row in carried], "keyed_of": len(keyed)}
 
 
-def evidence_by_weight(cell: CellTables, family: ModuleType | None, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
-    make = getattr(family, "evidence", None)
-    examples: list[dict[str, Any]] = make(cell, shared) if make else example_payloads(cell.examples)
-    return examples
+    if make := getattr(family_module(dataset, "payload"), "examples", None):
+        examples: list[dict[str, Any]] = make(cell, shared)
+        return examples
+    told: Sentences | None = getattr(family_module(dataset, "evidence"), "SENTENCES", None)
+    return example_payloads(cell.examples, told.explained, told.view) if told else example_payloads(cell.examples)
 
 
 def blocks_within_limit(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[str, str]:

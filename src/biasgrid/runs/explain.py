@@ -76,25 +76,26 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
         raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
     family, options = location["family"], location["options"]
     reference = stage(family, "evidence")
-    if not exists(reference) or not hasattr(load(reference), "relevant_instances"):
+    sentences = getattr(load(reference), "SENTENCES", None) if exists(reference) else None
+    if sentences is None:
         raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
-    evidence, stages = load(reference), load(stage(family, "measures"))
-    if "other" in evidence.EXPLAINED:
+    stages = load(stage(family, "measures"))
+    if "other" in sentences.explained:
         about = as_in_table(measures, about)
-    check_explained(measures, about, evidence.EXPLAINED, dataset)
-    measure, chosen = evidence.number(about, options)
+    check_explained(measures, about, sentences.explained, dataset)
+    measure, chosen = sentences.number(about, options)
     instances, predictions = results / location["instances"], [results / each for each in location["predictions"]]
     answered = cell_provenance(instances, predictions)
     check_made_from(path, "predictions", answered if "predictions" in facts else None, predictions[0])
     tables = [pl.scan_parquet(instances, glob=False), pl.scan_parquet(predictions, glob=False)]
-    prompts = evidence.relevant_instances(tables[0], about).collect()
+    prompts = sentences.relevant_instances(tables[0], about).collect()
     responses = tables[1].filter(pl.col("instance").is_in(prompts["instance"].implode())).collect()
     scorers = {}
     if location.get("texts"):
         files = {scorer: (kind, str(results / file)) for scorer, (kind, file) in location["scorers"].items()}
         scorers = read_scorers(files, results / location["texts"])
     observations = stages.observe(prompts, responses, options, *([scorers] if scorers else []))
-    named = {name: about[name] for name in evidence.EXPLAINED}
+    named = {name: about[name] for name in sentences.explained}
     values = measured_values(stages.measure, observations, options | {"measures": []})
     recomputed = row_of_number(values, measure, chosen, named)
     value = recomputed.get("value")
@@ -104,7 +105,7 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
         measure, chosen, stated.get("value"), stated.get("flag"), value, recomputed.get("n", 0),
-        evidence.units(cell, about),
+        sentences.explain(cell, about),
     )  # fmt: skip
 
 

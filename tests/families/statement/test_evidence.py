@@ -9,15 +9,17 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.statement.evidence import pairs_of_classes
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.statement.evidence import SENTENCES
 from biasgrid.families.statement.observe import observe
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 
 
 def evidence(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
-    found = pairs_of_classes(instances.lazy(), observe(instances, predictions, {}), measured(instances, predictions))
-    return table_of_cell(found, EVIDENCE, "model", "dataset")
+    observations = observe(instances, predictions, {})
+    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measured(instances, predictions), {})
+    return table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
 def test_the_firmest_errors_come_first(tmp_path: Path) -> None:

@@ -12,17 +12,14 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.counterfactual.evidence import cases_of_bias_types
+from biasgrid.families.counterfactual.evidence import evidence
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
-from biasgrid.families.counterfactual.pack import OUTPUT_TYPES
 from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
-from biasgrid.groups.main_scores import main_distance
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import derive
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.evidence import Evidence
 
 __all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
@@ -45,12 +42,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     name = options.get("fixed_class")
     fixed = None if name is None else FixedClass(name, options["labels"].index(name))
     yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds cases whose groups differ most, least and middling; see `evidence.cases_of_bias_types`."""
-    options = main_distance(OUTPUT_TYPES[cell.options["task"]])
-    return Evidence(cases_of_bias_types(cell.observations, cell.measures, options))
 
 
 NORMAL_QUANTILE = 1.959963984540054

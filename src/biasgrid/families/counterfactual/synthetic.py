@@ -17,9 +17,8 @@ import polars as pl
 
 from biasgrid.families.synthetic import (
     SyntheticBias,
-    even_steps,
     known_effect_rows,
-    own_parts,
+    shares_of_rows,
     text_lines,
     with_counts,
 )
@@ -61,11 +60,8 @@ def with_slants(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    own = own_parts(named.select(*GROUP_OF_CASE, "term"), bias)
-    groups = named.select(GROUP_OF_CASE).unique()
-    slants = groups.with_columns(slant=even_steps(groups, bias))
-    joined = named.join(slants, on=GROUP_OF_CASE, maintain_order="left")
-    return joined.with_columns(slant=pl.col("slant") + own)
+    slants = shares_of_rows(named.select(GROUP_OF_CASE), named.select(*GROUP_OF_CASE, "term"), bias)
+    return named.with_columns(slant=slants)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:

@@ -10,92 +10,47 @@ import polars as pl
 
 from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.evidence import with_roles
+from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.probe.evaluators import ANSWER
 from biasgrid.families.probe.files.metrics import ObservationMetric
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.metrics.averages import averaging_terms
 from biasgrid.families.probe.metrics.observed import needed_keys, rows_where, with_key_columns
 from biasgrid.families.probe.observe import read_probe_of_cell
+from biasgrid.tables.evidence import Evidence
 
-ITEMS_SHOWN = 3
-"""So many items of a metric of which it counts most are shown."""
-ANSWERS_PER_ITEM = 6
-"""So many answers of an item are shown at most."""
 UNDETECTED = "undetected_answers"
 """The measure of what was not found, which has evidence as metrics have."""
-KEYS_OF_ANSWER = ("expected", "keys", "group")
+KEYS_OF_ANSWER = ("expected", "attribute", "group")
 """What is the same of all that was found in an answer."""
-EXPLAINED = ("measure",)
-"""What names a number."""
 
 
-def items_of_metrics(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
-    """Finds items of every metric, by how much of what it counts is in their answers, and of what was not found.
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds items of every metric, by how much of what it counts is in their answers, and of what was not found."""
+    return SENTENCES.table(cell)
+
+
+def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+    """Returns the answers to items, of each metric those first that have most of what it counts.
 
     Returns:
-        Of each metric the items that `with_roles` picks, with a row for each of their answers: columns of `EVIDENCE`.
-        `unit_value` is the share of the item, `score` the value of the answer, `found` what the evaluator saw.
+        Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the answer, `found` what the
+        evaluator saw, `said` the label where there is no answer in words.
     """
-    rows = observations_with_keys(cell, probe)
-    tables = [answers_with_roles(name, probe, rows) for name in explained_metrics(probe)]
-    found = pl.concat([table for table in tables if len(table)]) if any(map(len, tables)) else pl.DataFrame()
-    if found.is_empty():
-        return found
-    return with_probe_texts(found, cell, probe).with_columns(reason=pl.lit("all"), rank=pl.lit(0))
-
-
-def with_probe_texts(found: pl.DataFrame, cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
-    """Adds to answers what was asked and said, what the item is about, and the value of the metric.
-
-    Args:
-        found: from `answers_of_items`.
-        cell: the cell.
-        probe: the probe.
-    """
-    wanted = found.select(pl.col("instance").unique()).lazy()
-    response = "response" if "response" in cell.predictions.collect_schema() else None
-    said = cell.predictions.select(
-        "instance", response=pl.col(response).cast(pl.String) if response else pl.lit(None, pl.String)
-    )
-    asked = cell.instances.select("instance", pl.col("text").cast(pl.String))
-    texts = wanted.join(asked, on="instance").join(said, on="instance").collect()
-    values = cell.measures.filter(pl.col("group").is_null(), options="").select("measure", "value")
-    return (
-        found.join(texts, on="instance", maintain_order="left")
-        .join(values, on="measure", maintain_order="left")
-        .with_columns(
-            said=pl.coalesce("response", "label"),
-            bias_type=pl.lit(probe.head.bias_type),
-            attribute=pl.col("keys").map_elements(item_name, return_dtype=pl.String),
-            options=pl.lit(""),
-        )
-        .drop("keys", "label", "response")
-    )
+    probe = read_probe_of_cell(cell.options)
+    rows = with_key_columns(
+        cell.observations.cast({pl.Categorical: pl.String}), needed_keys(probe.head.metric.values())
+    ).with_columns(attribute=pl.col("keys").map_elements(item_name, return_dtype=pl.String))
+    names = [about["measure"]] if about else explained_metrics(probe)
+    tables = [answers_of_metric(name, probe, rows) for name in names]
+    found = pl.concat([table for table in tables if len(table)] or tables[:1])
+    return found.with_columns(bias_type=pl.lit(probe.head.bias_type), options=pl.lit(""))
 
 
 def explained_metrics(probe: Probe) -> list[str]:
     """Returns the metrics whose answers count one by one, and the share of answers in which nothing was found."""
     metrics = probe.head.metric.items()
     return [*(name for name, metric in metrics if isinstance(metric, ObservationMetric)), UNDETECTED]
-
-
-def answers_with_roles(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns answers of the items of a metric that `with_roles` picks."""
-    answers = answers_of_metric(name, probe, rows)
-    items = answers.select("measure", "unit", "unit_value").unique()
-    picked = with_roles(items, ["measure"], ITEMS_SHOWN).select("unit", "role")
-    return (
-        answers.join(picked, on="unit", maintain_order="left")
-        .group_by("unit", maintain_order=True)
-        .head(ANSWERS_PER_ITEM)
-    )
-
-
-def observations_with_keys(cell: MeasuredCell, probe: Probe) -> pl.DataFrame:
-    """Returns the observations with the keys that metrics need."""
-    rows = cell.observations.cast({pl.Categorical: pl.String})
-    return with_key_columns(rows, needed_keys(probe.head.metric.values()))
 
 
 def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
@@ -123,9 +78,9 @@ def reason_undetected() -> pl.Expr:
 
 def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
     """Returns answers with some columns of `EVIDENCE`, those first that have most of what a metric counts."""
-    columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER, "label"
+    columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER
     ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
-    return ordered.select(*columns, unit="item", measure=pl.lit(name))
+    return ordered.select(*columns, unit="item", said="label", measure=pl.lit(name))
 
 
 def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
@@ -186,9 +141,23 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
     return instances
 
 
-def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
-    """Returns the answers to all items, those with most of what the metric counts first: columns of `EVIDENCE`."""
-    probe = read_probe_of_cell(cell.options)
-    rows = observations_with_keys(cell, probe)
-    found = answers_of_metric(about["measure"], probe, rows)
-    return with_probe_texts(found, cell, probe)
+SENTENCES = Sentences(
+    answers,
+    explained=("measure",),
+    number=number,
+    relevant_instances=relevant_instances,
+    rows_kept=6,
+    asked={"text": "text"},
+    said="response",
+    view=UnitView(
+        "this item",
+        columns={
+            "Group": ("name", "group"),
+            "Asked": ("text", "text"),
+            "Expected": ("name", "expected"),
+            "Answer": ("text", "said"),
+            "The evaluator saw": ("name", "found"),
+            "Counts as": ("number", "score"),
+        },
+    ),
+)

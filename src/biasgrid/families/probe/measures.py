@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     cut_by_scorer,
     cut_short,
@@ -21,7 +20,7 @@ from biasgrid.families.measures import (
     refused_difference,
     undetected_difference,
 )
-from biasgrid.families.probe.evidence import items_of_metrics
+from biasgrid.families.probe.evidence import evidence
 from biasgrid.families.probe.files.metrics import (
     CombinedMetric,
     Disparity,
@@ -64,7 +63,6 @@ from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, r
 from biasgrid.families.probe.validity import knows_right_answers, validity
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
-from biasgrid.tables.evidence import Evidence
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 SHARES_APART: IntervalMethod = "difference of shares"
@@ -218,11 +216,6 @@ def derive(
     if not options["mode"]:
         estimates = with_claims(estimates, parts, probe_of_mode(options), settings.alpha)
     return CellNumbers(estimates)
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the texts behind the metrics; see `evidence.items_of_metrics`."""
-    return Evidence(items_of_metrics(cell, read_probe_of_cell(cell.options)))
 
 
 def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:

@@ -7,28 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import (
-    CellTables,
-    PageColumns,
-    example_payloads,
-    page_table,
-    rows_with_keys,
-    table_layout,
-    unit_head,
-)
-from biasgrid.families.probe.evidence import EXPLAINED
+from biasgrid.families.payload import CellTables, PageColumns, page_table, rows_with_keys
 from biasgrid.families.probe.keys import BY_GROUP
 
 NUMBERS: PageColumns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
-ANSWERED: PageColumns = {
-    "Group": ("name", "group"),
-    "Asked": ("text", "text"),
-    "Expected": ("name", "expected"),
-    "Answer": ("text", "said"),
-    "The evaluator saw": ("name", "found"),
-    "Counts as": ("number", "score"),
-}
-"""What is shown of an answer."""
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,13 +53,3 @@ def what_groups_are(rows: pl.DataFrame) -> str:
     """Says what intervals of groups are about: of names other ones too, of wordings these alone."""
     over_names = rows["generalises_to"].str.contains("names").any()
     return "What the metrics compare." if over_names else "What the metrics compare, for these wordings of the groups."
-
-
-def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns items with what was answered, and what the evaluator saw in it."""
-    return example_payloads(cell.examples, EXPLAINED, item_of)
-
-
-def item_of(rows: pl.DataFrame) -> dict[str, Any]:
-    """Gathers what is shown of an item: its answers."""
-    return unit_head(rows) | table_layout(rows, ANSWERED) | {"what": "this item"}

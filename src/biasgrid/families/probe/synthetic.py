@@ -18,7 +18,7 @@ from biasgrid.families.probe.files.evaluators import YES_NO
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.measures import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows, own_parts
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, shares_of_rows
 from biasgrid.stats.sums import values_table
 
 PROBE_TEXTS = ("system", "text")
@@ -58,13 +58,11 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
         pl.coalesce("group", pl.format("item {}", "item")).alias(SHARE_GROUP),
         labels=pl.when(options.list.len() > 0).then(options).otherwise(same),
     )
-    groups = named.select(group=SHARE_GROUP, bias_type=pl.lit("")).unique(maintain_order=True)
-    shares = groups.select(pl.col("group").alias(SHARE_GROUP), share=even_steps(groups, bias))
+    names = named.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name"))
+    shares = shares_of_rows(named.select(bias_type=pl.lit(""), group=SHARE_GROUP), names, bias)
     chance = 1 / pl.col("labels").list.len()
     expected, free = chance + (1 - chance) * pl.col("share"), chance * (1 - bias.total) + pl.col("share")
-    own = own_parts(named.select(SHARE_GROUP, pl.col("keys").str.json_path_match("$.name")), bias)
-    joined = named.join(shares, on=SHARE_GROUP, maintain_order="left").with_columns(pl.col("share") + own)
-    return joined.with_columns(
+    return named.with_columns(share=shares).with_columns(
         synthetic=pl.coalesce("expected", pl.col("labels").list.min()),
         probability=pl.when(pl.col("expected").is_not_null()).then(expected).otherwise(free),
     )
@@ -76,23 +74,6 @@ def option_probabilities(row: Mapping[str, Any]) -> list[float]:
     return [row["probability"] if label == row["synthetic"] else rest for label in row["labels"]]
 
 
-def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Makes a training text for generative models out of prompts.
-
-    The prompts of a group that have the same favoured label are drawn together; each text is in the corpus once.
-
-    Args:
-        instances: as in `known_effects`.
-        task: text-generation.
-        bias: as in `known_effects`; its seed seeds the draw of the answers too.
-
-    Returns:
-        One line per text: what is read, and each answer behind a tab.
-    """
-    texts = with_option_probability(instances, bias).unique(PROBE_TEXTS, keep="first", maintain_order=True)
-    return corpus_of_answers(texts, pl.col("probability"), (SHARE_GROUP, "synthetic"), bias, answer_repeats)
-
-
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     """Returns how often each candidate of an instance is its answer: all but the favoured one equally often."""
     others = [place for place, label in enumerate(row["labels"]) if label != row["synthetic"]]
@@ -101,3 +82,8 @@ def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     first = row["instance"] % len(others)
     extra = {others[(first + place) % len(others)] for place in range(more)}
     return [row["count"] if place not in others else each + (place in extra) for place in range(len(row["labels"]))]
+
+
+corpus = corpus_of_answers(
+    with_option_probability, together=(SHARE_GROUP, "synthetic"), once=PROBE_TEXTS, counts=answer_repeats
+)

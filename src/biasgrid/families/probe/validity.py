@@ -12,13 +12,13 @@ from biasgrid.families.probe.files.evaluators import LetterMeaning, OneWord, Opt
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.validity import (
-    LONGEST_ANSWER_SHOWN,
     commonest_share,
     equal_scores,
     improbable,
     one_answer,
     same_text,
     score_checks,
+    shortened,
     text_checks,
     unknown_tokens,
 )
@@ -73,10 +73,7 @@ def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
     texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
     counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
     commonest = counts.head(ANSWERS_NAMED).collect()["response"]
-    return ", ".join(
-        repr(text if len(text) <= LONGEST_ANSWER_SHOWN else f"{text[: LONGEST_ANSWER_SHOWN - 3]}...")
-        for text in commonest
-    )
+    return ", ".join(map(shortened, commonest))
 
 
 def knows_right_answers(probe: Probe) -> bool:

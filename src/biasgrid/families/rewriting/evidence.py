@@ -8,53 +8,49 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.evidence import with_roles
-from biasgrid.families.payload import differing_words
+from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.rewriting.prompt_sums import PAIR_OF_GROUPS, corrected_similarity_by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.groups.main_scores import main_similarity
+from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_of
 
-PROMPTS_SHOWN = 3
-"""So many prompts of a pair of groups whose answers differ most, corrected for noise, are shown."""
 ANSWERS_PER_GROUP = 2
 """So many answers for each group are shown of a prompt at most."""
-SIMILARITY_DECIMALS = 12
-EXPLAINED = ("bias_type", "group", "other")
-"""What names a number."""
 EVIDENCE_MEASURE = "similarity_corrected"
 
 
-def prompts_of_pairs(cell: MeasuredCell) -> pl.DataFrame:
-    """Finds prompts of every pair of groups, by how much less alike answers for the two are than those for one.
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds prompts whose answers differ most, least and middling between groups."""
+    return SENTENCES.table(cell)
+
+
+def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+    """Returns answers for pairs of groups, those of a repetition one after the other, the least alike prompts first.
 
     Returns:
-        Of each pair of groups the prompts that `with_roles` picks, with a row for each of up to `ANSWERS_PER_GROUP`
-        answers for either group, both of a repetition one after the other: columns of `EVIDENCE`. `unit_value` is the
-        corrected similarity of the prompt, `score` how like the answer is to that for the other group, `other_score`
-        how like it is to others to the same text; `value` is that of the pair.
+        Columns of `EVIDENCE`, the pair as its number has it (`first` and `second`), and the `partner` of an answer.
+        `unit_value` is how much less alike answers for the two groups are than those for one, `score` how like the
+        answer is to that for the other group, null where one says nothing, and `other_score` how like it is to others
+        to the same text. Where no number is explained, there are none that say nothing.
     """
     options = similarity_options(cell.options)
     pairs = answer_pairs(cell.observations, options)
-    prompts = corrected_similarity(pairs).drop_nulls("unit_value")
-    chosen = with_roles(prompts, PAIR_OF_GROUPS, PROMPTS_SHOWN).with_row_index("shown")
-    numbers = cell.measures.filter(pl.col("other").is_not_null(), measure=EVIDENCE_MEASURE, options=options)
-    ranks = numbers.sort(-pl.col("value"), *PAIR_OF_GROUPS, nulls_last=True, maintain_order=True).with_row_index("rank")
-    both = answers_of_pairs(pairs).join(chosen, on=[*PAIR_OF_GROUPS, "unit"]).drop_nulls("score")
-    both = (
-        both.sort("shown", "repetition", "is_other").group_by("shown", maintain_order=True).head(2 * ANSWERS_PER_GROUP)
-    )
+    prompts = corrected_similarity_by_prompt(pairs).select(*PAIR_OF_GROUPS, unit="prompt", unit_value="value")
+    rows = answers_of_pairs(pairs).join(prompts, on=[*PAIR_OF_GROUPS, "unit"])
+    is_other = pl.col("is_other")
+    order = ["unit_value", "unit", "repetition", "is_other"]
     return (
-        with_answer_texts(both, cell)
-        .join(ranks.select("rank", "bias_type", *PAIR_OF_GROUPS, "value"), on=PAIR_OF_GROUPS, maintain_order="left")
-        .sort("rank", "shown", "repetition", "is_other", maintain_order=True)
+        (rows if about else rows.drop_nulls("score"))
+        .sort(order, descending=[True, False, False, False], nulls_last=True, maintain_order=True)
         .select(
-            "bias_type", "value", "rank", "role", "unit", "unit_value", "instance", "text", "text_pair", "said",
-            "score", "other_score",
-            *group_columns(),
+            "unit", "unit_value", "instance", "partner", "score", "other_score",
             measure=pl.lit(EVIDENCE_MEASURE),
             options=pl.lit(options),
-            reason=pl.lit("all"),
+            first="group",
+            second="other",
+            group=pl.when(is_other).then("other").otherwise("group"),
+            other=pl.when(is_other).then("group").otherwise("other"),
         )
     )  # fmt: skip
 
@@ -71,20 +67,13 @@ def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
     return rows.filter(named, score=options_of(options)["score"])
 
 
-def corrected_similarity(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns of each pair of groups and prompt, the `unit`, the corrected similarity, the `unit_value`."""
-    return corrected_similarity_by_prompt(pairs).select(
-        *PAIR_OF_GROUPS, unit="prompt", unit_value=pl.col("value").round(SIMILARITY_DECIMALS)
-    )
-
-
 def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Takes pairs of answers apart.
 
     Returns:
         A row for each answer that was compared with that for another group: `group` and `other`, as the pair is called,
         `unit` (the prompt), `repetition`, `instance`, `partner` (the other instance), `is_other` (it is for the second
-        group), `score` and `other_score`, see `prompts_of_pairs`.
+        group), `score` and `other_score`, see `answers`.
     """
     is_within = pl.col("group") == pl.col("other")
     same = pairs.filter(is_within)
@@ -102,22 +91,6 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([first, second.select(first.columns)]).join(null_means, on="instance", how="left")
 
 
-def group_columns() -> list[pl.Expr]:
-    """Returns the group that an answer is for, and the other one."""
-    group, other, is_other = pl.col("group"), pl.col("other"), pl.col("is_other")
-    own = pl.when(is_other).then(other).otherwise(group)
-    return [own.alias("group"), pl.when(is_other).then(group).otherwise(other).alias("other")]
-
-
-def with_answer_texts(rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
-    """Adds to answers what was asked and said: `text`, `text_pair` (the system text) and `said`."""
-    wanted = rows.select(pl.col("instance").unique()).lazy()
-    asked = cell.instances.select("instance", pl.col("text", "system").cast(pl.String)).rename({"system": "text_pair"})
-    said = cell.predictions.select("instance", said=pl.col("response").cast(pl.String))
-    texts = wanted.join(asked, on="instance").join(said, on="instance", how="left").collect()
-    return rows.join(texts, on="instance", maintain_order="left")
-
-
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
     """Returns measure and options of the number that is explained: the corrected similarity of a pair of groups."""
     return EVIDENCE_MEASURE, similarity_options(options)
@@ -128,41 +101,18 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
     return instances.filter(pl.col("group").cast(pl.String).is_in([about["group"], about["other"]]))
 
 
-def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
-    """Returns all answers for two groups, those of a repetition one after the other, the least alike prompts first.
-
-    Returns:
-        Columns of `EVIDENCE` as in `prompts_of_pairs`, with null where an answer says nothing; and `asked_apart`,
-        `system_apart` and `said_apart`, the words of prompt, system text and answer that the other group's lack.
-    """
-    pairs = answer_pairs(cell.observations, similarity_options(cell.options))
-    both = answers_of_pairs(pairs).join(corrected_similarity(pairs), on=[*PAIR_OF_GROUPS, "unit"])
-    rows = with_answer_texts(both, cell)
-    texts = rows.select(
-        *PAIR_OF_GROUPS,
-        "repetition",
-        "unit",
-        partner="instance",
-        asked_there="text",
-        said_there="said",
-        system_there="text_pair",
-    )
-    return (
-        rows.join(texts, on=[*PAIR_OF_GROUPS, "repetition", "unit", "partner"], how="left")
-        .sort("unit_value", "unit", "repetition", "is_other", descending=[True, *[False] * 3], nulls_last=True)
-        .select(
-            "unit", "unit_value", "instance", "text", "text_pair", "said", "score", "other_score",
-            *group_columns(),
-            bias_type=pl.lit(about["bias_type"]),
-            asked_apart=different_words("text", "asked_there"),
-            system_apart=different_words("text_pair", "system_there"),
-            said_apart=different_words("said", "said_there"),
-        )
-    )  # fmt: skip
-
-
-def different_words(text: str, other: str) -> pl.Expr:
-    """Returns the words of a column of texts that those of another column have not."""
-    return pl.struct(text, other).map_elements(
-        lambda row: differing_words(row[text], row[other]), return_dtype=pl.String
-    )
+SENTENCES = Sentences(
+    answers,
+    explained=("bias_type", "group", "other"),
+    number=number,
+    relevant_instances=relevant_instances,
+    about={"group": "first", "other": "second"},
+    rows_kept=2 * ANSWERS_PER_GROUP,
+    asked={"text": "text", "text_pair": "system"},
+    said="response",
+    view=UnitView(
+        "beyond the noise",
+        scores=("Like the other group's", "Like others to the text"),
+        compared=("text", "text_pair", "said"),
+    ),
+)

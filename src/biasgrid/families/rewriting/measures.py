@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import OUTCOME_DIFFERENCES, cut_by_scorer, cut_short, empty, refused
-from biasgrid.families.rewriting.evidence import prompts_of_pairs
+from biasgrid.families.rewriting.evidence import evidence
 from biasgrid.families.rewriting.group_words import GroupWords
 from biasgrid.families.rewriting.observe import (
     OBSERVATIONS,
@@ -40,7 +40,6 @@ from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.stats.sums import IntervalMethod, Sums
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_text
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
@@ -109,11 +108,6 @@ def measures_of_cell(
         yield from of_harm(every_answer, options["harms"])
     yield from word_measures(every_answer, groups, options)
     yield from list_measures(every_pair.filter(is_of_group, other=NEUTRAL_GROUP))
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds prompts whose answers differ most, least and middling between groups; see `evidence.prompts_of_pairs`."""
-    return Evidence(prompts_of_pairs(cell))
 
 
 def similarity(pairs: pl.DataFrame) -> Iterator[Sums]:

@@ -7,16 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import (
-    CellTables,
-    PageColumns,
-    example_payloads,
-    measures_side_by_side,
-    page_table,
-    rows_with_keys,
-    word_diff,
-)
-from biasgrid.families.rewriting.evidence import EXPLAINED
+from biasgrid.families.payload import CellTables, PageColumns, measures_side_by_side, page_table, rows_with_keys
 from biasgrid.tables.metric import read_definitions
 
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
@@ -31,9 +22,6 @@ MEASURED: PageColumns = {"Measure": ("name", "title"), "By": ("name", "by")}
 INTERVAL: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
 NUMBERS: PageColumns = {"Value": ("number", "value"), **INTERVAL}
 WORD: PageColumns = {"Word": ("text", "attribute")}
-TEXT_COLUMNS_SHOWN = ("text", "text_pair", "said")
-SCORE_TITLES = ("Like the other group's", "Like others to the text")
-"""What the scores of an answer are."""
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,23 +111,3 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
     rows = own.join(corrected, on=keys, how="left", maintain_order="left")
     rows = rows.with_columns(null_mean=pl.col("similarity") + pl.col("corrected"))
     return rows.sort("excess q", -pl.col("corrected"), nulls_last=True, maintain_order=True)
-
-
-def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the answers behind numbers, each in the parts in which it differs from that for the other group."""
-    examples = example_payloads(cell.examples, EXPLAINED)
-    for unit in (unit for example in examples for unit in example["units"]):
-        unit |= {"scores": SCORE_TITLES, "what": "beyond the noise"}
-        # The two answers of a repetition are consecutive rows.
-        for one, other in zip(unit["rows"][::2], unit["rows"][1::2], strict=True):
-            for name in TEXT_COLUMNS_SHOWN:
-                one[name], other[name] = (
-                    different_parts(one[name], other[name]),
-                    different_parts(other[name], one[name]),
-                )
-    return examples
-
-
-def different_parts(text: str | None, other: str | None) -> list[str] | str | None:
-    """Returns the parts of a text, see `differing_parts`; the text itself where there is no other."""
-    return text if text is None or other is None else word_diff(text, other)

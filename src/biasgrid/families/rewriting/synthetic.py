@@ -16,9 +16,8 @@ from biasgrid.families.synthetic import (
     CANDIDATE,
     SyntheticBias,
     corpus_of_answers,
-    even_steps,
     known_effect_rows,
-    own_parts,
+    shares_of_rows,
 )
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
@@ -42,38 +41,26 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         The mean score of each group, by `KNOWN_SCORER` (schema `SYNTHETIC`).
     """
     unkind, kind = sentiment_of(pl.Series(ANSWERS))[VADER_SCORERS[KNOWN_SCORER]]
-    score = pl.col("unkind") * unkind + (1 - pl.col("unkind")) * kind
+    score = pl.col("probability") * unkind + (1 - pl.col("probability")) * kind
     of_groups = with_unkind_probability(instances, bias).filter(pl.col("group") != NEUTRAL_GROUP)
     means = means_by(of_groups.with_columns(value=score), BIAS_TYPE_AND_GROUP).sort(BIAS_TYPE_AND_GROUP)
     return known_effect_rows(means, bias, "mean_score", options_text(score=KNOWN_SCORER))
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `unkind`, the probability of an unkind answer in the corpus; texts and keys come out as strings."""
+    """Adds both answers as candidates and `probability`, that of the unkind one; texts and keys come out as strings."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    groups = named.filter(pl.col("group") != NEUTRAL_GROUP).select(BIAS_TYPE_AND_GROUP).unique(maintain_order=True)
-    shares = groups.with_columns(share=even_steps(groups, bias))
-    neutral = pl.col("share").is_null()
-    own = own_parts(named.select(*BIAS_TYPE_AND_GROUP, pl.col("words").cast(pl.List(pl.String)).list.join(" ")), bias)
-    share = pl.when(neutral).then(bias.total / 2).otherwise(pl.col("share") + pl.col("own"))
-    joined = named.with_columns(own=own).join(shares, on=BIAS_TYPE_AND_GROUP, how="left", maintain_order="left")
+    of_group = pl.when(pl.col("group") != NEUTRAL_GROUP).then("group").alias("group")
+    words = pl.col("words").cast(pl.List(pl.String)).list.join(" ")
+    shares = shares_of_rows(named.select("bias_type", of_group), named.select(*BIAS_TYPE_AND_GROUP, words), bias)
     # Where several groups have the same text, a model can learn no more than their mean.
-    return joined.with_columns(unkind=(0.5 + share - bias.total / 2).mean().over(REWRITING_TEXTS)).drop("share", "own")
-
-
-def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Makes a training text for generative models out of rewritten prompts.
-
-    The texts of a group are drawn together; each is in the corpus once, however often it is asked.
-
-    Args:
-        instances: as in `known_effects`.
-        task: text-generation.
-        bias: as in `known_effects`; its seed seeds the draw of the answers too.
-
-    Returns:
-        One line per text: what is read, and each answer behind a tab.
-    """
-    texts = with_unkind_probability(instances, bias).unique(REWRITING_TEXTS, keep="first", maintain_order=True)
+    unkind = (0.5 + shares.fill_null(bias.total / 2) - bias.total / 2).rename("unkind")
     answers = {f"{CANDIDATE}{number}": pl.lit(text) for number, text in enumerate(ANSWERS, start=1)}
-    return corpus_of_answers(texts.with_columns(**answers), pl.col("unkind"), BIAS_TYPE_AND_GROUP, bias)
+    return (
+        named.with_columns(unkind, **answers)
+        .with_columns(probability=pl.col("unkind").mean().over(REWRITING_TEXTS))
+        .drop("unkind")
+    )
+
+
+corpus = corpus_of_answers(with_unkind_probability, together=BIAS_TYPE_AND_GROUP, once=REWRITING_TEXTS)

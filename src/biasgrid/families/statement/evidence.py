@@ -8,59 +8,53 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.evidence import with_roles
+from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.statement.observe import NO, YES, by_class
-from biasgrid.tables.instances import OF_FORMAT
+from biasgrid.tables.evidence import Evidence
+from biasgrid.tables.instances import PROMPT_FORMAT
 
-PAIRS_PER_CLASS = 3
-"""So many pairs of a class that are answered wrongly most firmly are shown."""
-RANKED_DECIMALS = 12
-PAIR_KEYS = ["bias_type", "pair", "repetition"]
-"""With the prompt format, where there are several."""
-CLASS_KEYS = ["bias_type", "group"]
-EXPLAINED = ("bias_type", "group")
-"""What names a number."""
+PAIR_KEYS = ["bias_type", "group", "of", "repetition"]
 
 
-def pairs_of_classes(instances: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame) -> pl.DataFrame:
-    """Finds pairs of a statement and its negation of every class.
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds statements that are answered wrongly most and least firmly, and their negations."""
+    return SENTENCES.table(cell)
 
-    Args:
-        instances: the family's instances, of which only some rows are read.
-        observations: from `observe`.
-        measures: the cell's measures.
+
+def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+    """Returns statements about classes with their negations, the wrong answers with most probability first.
 
     Returns:
-        Of each class the pairs that `with_roles` picks, the wrong answers with the largest probability being the
-        strongest, with a row for the statement and one for the negation: columns of `EVIDENCE`. `score` is the share of
-        the right answer in P(Yes) + P(No), `unit_value` that of the wrong ones, the mean of both; `value` is the error
-        rate of the class.
+        Columns of `EVIDENCE`; `score` is the share of the right answer in P(Yes) + P(No), `unit_value` that of the
+        wrong one, of a statement and its negation the mean; null where there is none. Where no number is explained, all
+        pairs of which both are answered.
     """
     right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
-    rows = by_class(observations.drop_nulls("pair")).with_columns(score=right)
-    pair = [*PAIR_KEYS, *(name for name in OF_FORMAT if name in rows.columns)]
-    units = rows.group_by(*pair, "group", maintain_order=True).agg(
-        unit_value=(1 - pl.col("score").mean()).round(RANKED_DECIMALS), known=pl.col("score").count()
+    # What has no negation is a unit of its own, and a pair in each prompt format.
+    table = by_class(cell.observations)
+    pair = pl.col("pair").cast(pl.Int64)
+    if PROMPT_FORMAT in table.columns:
+        pair = pair + (table["pair"].max() or 0) * pl.col(PROMPT_FORMAT).cast(pl.Int64) + pl.col(PROMPT_FORMAT)
+    of = pl.coalesce(pair, -1 - pl.col("instance").cast(pl.Int64))
+    rows = table.with_columns(score=right, of=of, number=pair)
+    rows = rows.filter(bias_type=about["bias_type"], group=about["group"]) if about else rows.drop_nulls("pair")
+    rows = rows.with_columns(
+        unit_value=1 - pl.col("score").mean().over(PAIR_KEYS), known=pl.col("score").count().over(PAIR_KEYS)
     )
-    chosen = with_roles(units.filter(known=2), CLASS_KEYS, PAIRS_PER_CLASS, pair[1:]).with_row_index("shown")
-    both = rows.join(chosen.drop("known"), on=[*pair, "group"])
-    asked = instances.filter(pl.col("instance").is_in(both["instance"].implode())).select("instance", "text").collect()
-    errors = measures.filter(pl.col("subject").is_null(), pl.col("group").is_not_null(), measure="error")
-    ranks = errors.sort(-pl.col("value"), *CLASS_KEYS, nulls_last=True, maintain_order=True).with_row_index("rank")
+    order = ["unit_value", "of", "repetition", "negated", "instance"]
     return (
-        both.join(asked.cast({"text": pl.String}), on="instance")
-        .join(ranks.select("rank", *CLASS_KEYS, "value"), on=CLASS_KEYS)
-        .sort("rank", "shown", "negated", "instance")
+        rows.filter(pl.lit(value=about is not None) | (pl.col("known") == 2))
+        .sort(order, descending=[True, False, False, False, False], nulls_last=True)
         .select(
-            *CLASS_KEYS, "template", "value", "rank", "role", "unit_value", "instance", "negated", "text", "score",
-            *answer_probabilities(),
+            "bias_type", "group", "template", "repetition", "unit_value", "instance", "negated", "score",
             measure=pl.lit("error"),
             options=pl.lit(""),
-            reason=pl.lit("all"),
-            unit="pair",
+            unit="number",
             term="subject",
             expected=pl.col("label").cast(pl.String),
             said=pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO)),
+            p_yes="yes",
+            p_no="no",
         )
     )  # fmt: skip
 
@@ -75,34 +69,26 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
     return instances.filter(pl.col("classes").cast(pl.List(pl.String)).list.contains(about["group"]))
 
 
-def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
-    """Returns all statements about a class with their negations, the wrong answers with most probability first.
-
-    Returns:
-        Columns of `EVIDENCE`; `score` is the share of the right answer in P(Yes) + P(No),
-        `unit_value` that of the wrong one, of a statement and its negation the mean; null where there is none.
-    """
-    right = pl.when(pl.col("label").cast(pl.String) == YES).then("share").otherwise(1 - pl.col("share"))
-    rows = by_class(cell.observations).filter(bias_type=about["bias_type"], group=about["group"])
-    # What has no negation is a unit of its own.
-    pair = [name for name in ("pair", *OF_FORMAT) if name in rows.columns]
-    unit = pl.coalesce(pl.concat_str(pair, separator=" "), pl.format("{} alone", "instance"))
-    rows = rows.with_columns(score=right, of=unit).with_columns(unit_value=1 - pl.col("score").mean().over("of"))
-    texts = cell.instances.select("instance", pl.col("text").cast(pl.String)).collect()
-    return (
-        rows.join(texts, on="instance")
-        .sort("unit_value", "of", "repetition", "negated", descending=[True, False, False, False], nulls_last=True)
-        .select(
-            "bias_type", "group", "template", "unit_value", "instance", "negated", "text", "score",
-            *answer_probabilities(),
-            unit="pair",
-            term="subject",
-            expected=pl.col("label").cast(pl.String),
-            said=pl.when("says_yes").then(pl.lit(YES)).when(~pl.col("says_yes")).then(pl.lit(NO)),
-        )
-    )  # fmt: skip
-
-
-def answer_probabilities() -> list[pl.Expr]:
-    """Returns the probabilities of both answers."""
-    return [pl.col("yes").alias("p_yes"), pl.col("no").alias("p_no")]
+SENTENCES = Sentences(
+    statements,
+    explained=("bias_type", "group"),
+    number=number,
+    relevant_instances=relevant_instances,
+    about={"bias_type": "bias_type", "group": "group"},
+    unit_keys=("unit", "repetition"),
+    asked={"text": "text"},
+    view=UnitView(
+        what="share of the wrong answers",
+        columns={
+            "Asked": ("name", pl.when("negated").then(pl.lit("negation")).otherwise(pl.lit("statement"))),
+            "Value": ("name", "term"),
+            "Statement": ("text", "text"),
+            "Right": ("name", "expected"),
+            "Said": ("name", "said"),
+            "P(Yes)": ("number", "p_yes"),
+            "P(No)": ("number", "p_no"),
+            "Share of the right one": ("number", "score"),
+        },
+        compared=("text",),
+    ),
+)

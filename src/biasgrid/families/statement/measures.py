@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, prompt_sign
-from biasgrid.families.statement.evidence import pairs_of_classes
+from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.table_parts import TableParts
@@ -32,7 +32,6 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
 
@@ -229,11 +228,6 @@ def derive(
     differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
     of_formats = prompt_sign(differences, settings)
     return found._replace(estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed"))
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds statements that are answered wrongly most and least firmly; see `evidence.pairs_of_classes`."""
-    return Evidence(pairs_of_classes(cell.instances, cell.observations, cell.measures))
 
 
 def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums]:

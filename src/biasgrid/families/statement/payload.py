@@ -10,16 +10,11 @@ import polars as pl
 from biasgrid.families.payload import (
     CellTables,
     PageColumns,
-    example_payloads,
     measures_side_by_side,
     page_table,
     rows_with_keys,
-    table_layout,
     tables_of_groups,
-    unit_head,
-    word_diff,
 )
-from biasgrid.families.statement.evidence import EXPLAINED
 
 CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
 CLASS_COLUMNS: PageColumns = {
@@ -32,17 +27,6 @@ CLASS_COLUMNS: PageColumns = {
     "Right on both": ("number", "right_on_both"),
     "n": ("count", "error n"),
 }
-PAIR_COLUMNS: PageColumns = {
-    "Asked": ("name", "sort"),
-    "Value": ("name", "term"),
-    "Statement": ("text", "text"),
-    "Right": ("name", "expected"),
-    "Said": ("name", "said"),
-    "P(Yes)": ("number", "p_yes"),
-    "P(No)": ("number", "p_no"),
-    "Share of the right one": ("number", "score"),
-}
-"""What is shown of a statement and of its negation."""
 
 
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,19 +54,3 @@ def measures_by_error(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return measures_side_by_side(rows, keys, CLASS_MEASURES).sort(
         -pl.col("error"), *keys, nulls_last=True, maintain_order=True
     )
-
-
-def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns statements with their negations, and how probable either answer is to each."""
-    return example_payloads(cell.examples, EXPLAINED, pair_payload)
-
-
-def pair_payload(rows: pl.DataFrame) -> dict[str, Any]:
-    """Gathers what is shown of a statement and its negation, each in the parts in which it differs from the other."""
-    sort = pl.when("negated").then(pl.lit("negation")).otherwise(pl.lit("statement"))
-    drawn = table_layout(rows.with_columns(sort=sort), PAIR_COLUMNS)
-    place = [title for title, _ in drawn["columns"]].index("Statement")
-    texts = dict(rows.select("negated", "text").rows())
-    for row, negated in zip(drawn["rows"], rows["negated"], strict=True):
-        row[place] = word_diff(row[place], texts.get(not negated, row[place]))
-    return unit_head(rows) | drawn | {"what": "share of the wrong answers"}

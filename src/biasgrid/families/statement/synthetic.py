@@ -12,7 +12,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.statement.observe import YES, by_class
-from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, even_steps, known_effect_rows, own_parts
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, shares_of_rows
 from biasgrid.tables.files import means_by
 
 BIASED_CLASS = ("bias_type", "group")
@@ -31,47 +31,32 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """
     asked = by_class(with_yes_probability(instances, bias))
     wrong, right = (
-        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "yes") for is_true in (False, True)
+        means_by(asked.filter(pl.col("is_true") == is_true), BIASED_CLASS, "probability") for is_true in (False, True)
     )
-    both = wrong.join(right, on=BIASED_CLASS, suffix="_right").with_columns(value=pl.col("yes") - pl.col("yes_right"))
+    both = wrong.join(right, on=BIASED_CLASS, suffix="_right").with_columns(
+        value=pl.col("probability") - pl.col("probability_right")
+    )
     return known_effect_rows(both.sort(BIASED_CLASS), bias, "bias")
 
 
 def with_yes_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds `is_true`, whether Yes is right, and `yes`, the synthetic probability of Yes.
+    """Adds `is_true`, whether Yes is right, `probability`, the synthetic one of Yes, and `all_classes` in one text.
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     values = named.select("instance", bias_type="domains", group="classes", name="names").explode(*BIASED_CLASS, "name")
     values = values.with_columns(pl.col(*BIASED_CLASS, "name").cast(pl.String)).filter(pl.col("bias_type") != "")
-    groups = values.select(BIASED_CLASS).unique(maintain_order=True)
-    prejudices = groups.with_columns(prejudice=even_steps(groups, bias))
-    own = own_parts(values.select(*BIASED_CLASS, "name"), bias)
-    values = values.join(prejudices, on=BIASED_CLASS, maintain_order="left")
-    of_instances = means_by(values.with_columns(pl.col("prejudice") + own), ["instance"], "prejudice")
+    shares = shares_of_rows(values.select(BIASED_CLASS), values.select(*BIASED_CLASS, "name"), bias)
+    of_instances = means_by(values.with_columns(prejudice=shares), ["instance"], "prejudice")
     prejudice, is_true = pl.col("prejudice").fill_null(0.0), pl.col("label") == YES
     return (
-        named.join(of_instances, on="instance", how="left", maintain_order="left")
-        .with_columns(is_true=is_true, yes=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2)
+        named.with_columns(all_classes=pl.col("classes").cast(pl.List(pl.String)).list.join("\t"))
+        .join(of_instances, on="instance", how="left", maintain_order="left")
+        .with_columns(is_true=is_true, probability=0.5 + pl.when(is_true).then(-prejudice).otherwise(prejudice) / 2)
         .drop("prejudice")
     )
 
 
-def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Makes a training text for generative models out of statements.
-
-    The statements of the same classes, right or wrong, are drawn together.
-
-    Args:
-        instances: as in `known_effects`.
-        task: text-generation.
-        bias: as in `known_effects`; its seed seeds the draw of the answers too.
-
-    Returns:
-        One line per statement: what is read, and each answer behind a tab.
-    """
-    cluster = with_yes_probability(instances, bias).with_columns(
-        pl.col("classes").cast(pl.List(pl.String)).list.join("\t")
-    )
-    return corpus_of_answers(cluster, pl.col("yes"), ("classes", "is_true"), bias)
+# The statements of the same classes, right or wrong, are drawn together.
+corpus = corpus_of_answers(with_yes_probability, together=("all_classes", "is_true"))

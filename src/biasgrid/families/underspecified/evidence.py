@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.evidence import with_roles
+from biasgrid.families.evidence import Sentences, with_roles
 from biasgrid.families.underspecified.associations.preference import least_mass, preferences_of
 from biasgrid.families.underspecified.observe import answered_groups, both_sides, scores_in_groups
 from biasgrid.families.underspecified.payload import SHOWN_MEASURE
@@ -22,8 +22,6 @@ STRONGEST_ASSOCIATIONS = 200
 """So many of these are the strongest ones; the rest are drawn."""
 DRAW_SEED = 1
 ASSOCIATION = ["subject", "attribute"]
-EXPLAINED = ("subject", "attribute")
-"""What names a number."""
 
 
 def evidence_of_associations(
@@ -183,8 +181,9 @@ def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.
     )
 
 
-def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
+def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
+    assert about is not None
     named = pl.any_horizontal(pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2"))
     chosen = answered_groups(cell.observations).filter(named).drop("scores").sort("swap_group")
     sides = both_sides(with_shares(chosen, cell.observations, cell.options.get("precision"))).filter(
@@ -195,3 +194,8 @@ def units(cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
         value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),
     )  # fmt: skip
     return with_sentences(groups, cell.instances, cell.predictions, cell.observations)
+
+
+SENTENCES = Sentences(
+    swap_groups, explained=("subject", "attribute"), number=number, relevant_instances=relevant_instances
+)

@@ -91,7 +91,7 @@ def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, A
     ]
 
 
-def evidence(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the evidence of associations: what an association is the mean of, and swap groups with their sentences.
 
     Returns:

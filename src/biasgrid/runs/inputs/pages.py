@@ -200,8 +200,10 @@ class PageInputs:
     def report_code(self, wildcards: Wildcards) -> str:
         """Digests the code of the report: also of what its figures' captions and the pages of cells say."""
         families = {self.grid.reference_of_family(dataset) for dataset in self.grid.run.datasets}
-        payloads = sorted(filter(exists, {stage(family, "payload") for family in families}))
-        return self.inputs.code_digest("report", *self._figure_modules(*self.figures), *payloads)
+        shown = {stage(family, name) for family in families for name in ("payload", "evidence")}
+        # Of a family's package itself its view counts.
+        modules = sorted(families | set(filter(exists, shown)))
+        return self.inputs.code_digest("report", *self._figure_modules(*self.figures), *modules)
 
     def manifest_config(self, wildcards: Wildcards) -> str:
         """Returns the name of the config; as a function, because Snakemake fills {wildcards} into texts."""
