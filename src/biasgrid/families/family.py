@@ -196,6 +196,7 @@ class Family(ABC):
             empty where none does.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
+        measure_code: modules that `measure` finds by their references: cells are measured again when these change.
         sorts: what records of groups there are of the answers to a task, for documents.
         own_measures: the measures of all its datasets, for documents.
         flags: the validity flags of all its datasets, for documents.
@@ -210,6 +211,7 @@ class Family(ABC):
     group_number: ClassVar[str] = ""
     instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Mapping[str, Format]] = {}
+    measure_code: ClassVar[Sequence[str]] = ()
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}
     flags: ClassVar[Mapping[str, Measure]] = {}

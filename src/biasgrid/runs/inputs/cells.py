@@ -142,6 +142,7 @@ class CellInputs:
     def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns what decides a cell's measures, and what its predictions must say of themselves."""
         family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
+        stages = stage(family, "keys"), stage(family, "measures")
         return {
             "family": family,
             "answer": question.answer,
@@ -151,7 +152,7 @@ class CellInputs:
             "options": dict(question.options),
             "scorers": self.scorers(wildcards),
             "recomputed": self.recomputation(wildcards),
-            "code": self.inputs.code_digest("measure", stage(family, "keys"), stage(family, "measures")),
+            "code": self.inputs.code_digest("measure", *stages, *self.grid.family(wildcards.dataset).measure_code),
         }
 
     def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.references import load_reference
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.files.evaluators import WordCounts
-from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
-from biasgrid.families.probe.files.genderbench.probe import probe_of_log
 from biasgrid.families.probe.files.own import ProbeClass, load_class
 from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys, ProbeSection
 
@@ -23,6 +22,8 @@ PROBE_EXPECTED = "a probe in YAML, a Python file with its class, or a log of Gen
 PROBE_KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
+PROBE_OF_LOG = "biasgrid.formats.genderbench.probes:probe_of_file"
+"""What reads a log of GenderBench, and a file that names one."""
 WORD_LIST_EXPECTED = "words, one a line; # begins a comment"
 
 
@@ -98,12 +99,11 @@ def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
             raise InputError([Fault(str(path), "", error.problem, error.expected)]) from error
         document = Document(content, {})
     elif path.suffix == LOG:
-        document = Document(probe_of_log(path), {})
+        document = Document(load_reference(PROBE_OF_LOG)(path), {})
     else:
         document = read_yaml(path, PROBE_EXPECTED, PROBE_KEYS)
     if LOG_KEY in document.content:
-        section = document.checked(LogSection, path)
-        document = Document(probe_of_log(path.parent / section.log, read_data(path.parent, section)), {})
+        document = Document(load_reference(PROBE_OF_LOG)(path, document), {})
     head = document.checked(ProbeSection, path)
     words, faults = read_evaluator_words(path, head)
     probe = Probe(document, head, tuple(prompts_of_item(item, head.prompts) for item in head.items), words, own)
