@@ -16,9 +16,9 @@ from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe import measures
-from biasgrid.families.probe.files.metrics import MarkRanges
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.section import MarkRanges
 from biasgrid.formats.genderbench.bootstrap import bootstrap_interval, is_of_cell, sums_of_draws
 from biasgrid.formats.genderbench.probes import PROBES
 from biasgrid.formats.genderbench.reading import import_log

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.probe.files.metrics import Metric, ObservationMetric
-from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
+from biasgrid.families.probe.definitions import Metric, ObservationMetric
+from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
 from biasgrid.families.probe.section import INTERVALS_OF_MODE, ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults

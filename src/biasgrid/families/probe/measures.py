@@ -22,8 +22,7 @@ from biasgrid.families.measures import (
     refused_difference,
     undetected_difference,
 )
-from biasgrid.families.probe.evidence import items_of_metrics
-from biasgrid.families.probe.files.metrics import (
+from biasgrid.families.probe.definitions import (
     CombinedMetric,
     Disparity,
     ExpectedShare,
@@ -31,13 +30,13 @@ from biasgrid.families.probe.files.metrics import (
     LabelRate,
     Metric,
     ObservationMetric,
+    OfAsked,
     OwnMetric,
     WordShare,
+    YesNo,
 )
-from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.evidence import items_of_metrics
 from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.metrics.averages import of_answers_alone, with_denominators
-from biasgrid.families.probe.metrics.claims import with_claims
 from biasgrid.families.probe.metrics.formulas import (
     Whole,
     above_chance,
@@ -46,20 +45,22 @@ from biasgrid.families.probe.metrics.formulas import (
     parts_of_combined,
     wholes_of_probe,
 )
-from biasgrid.families.probe.metrics.observed import CellObservations
+from biasgrid.families.probe.metrics.intervals import with_claims
 from biasgrid.families.probe.metrics.sums import (
+    ASKED,
+    CellObservations,
     ItemSums,
-    Naming,
     Units,
-    difference_of_sums,
     is_of_two,
+    of_answers_alone,
+    part_of_answers,
     parts_by_value,
-    sums_of_answers,
     sums_of_numbers,
     sums_of_part,
     sums_of_whole,
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.pack import Probe
 from biasgrid.families.probe.section import INTERVALS_OF_MODE
 from biasgrid.families.probe.validity import knows_right_answers, validity
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
@@ -161,7 +162,7 @@ class ProbeCell:
         test: Tested = "",
     ) -> Sums:  # fmt: skip
         """Returns numbers of one kind."""
-        naming = Naming(measure, self.probe.head.bias_type, options)
+        naming = (measure, options, self.probe.head.bias_type)
         return sums_of_numbers(naming, self.units, numbers, finish, interval, test)
 
 
@@ -184,9 +185,17 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
 
 
 def probe_of_mode(options: Mapping[str, Any]) -> Probe:
-    """Reads the probe of a cell, with what its rates are of; see `with_denominators`."""
+    """Reads the probe of a cell, and says of rates of a label of what they are where it does not.
+
+    Decisions are of all that was asked; GenderBench's rates are of answers alone.
+    """
     probe = read_probe_of_cell(options)
-    metrics = with_denominators(probe.head.metric, probe.head.evaluator, options["mode"])
+    default = ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
+    metrics: dict[str, Metric] = {}
+    for name, metric in probe.head.metric.items():
+        is_rate = isinstance(metric, OfAsked) and metric.base == "rate"
+        among = "answers" if options["mode"] else (getattr(metric, "among", None) or default)
+        metrics[name] = metric.model_copy(update={"among": among}) if is_rate else metric
     return replace(probe, head=probe.head.model_copy(update={"metric": metrics}))
 
 
@@ -304,7 +313,7 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
         # Of items without any answer names are no part.
         units = cell.units._replace(names=()) if name == "undetected_items" else cell.units
         numbers = [
-            sums_of_answers(rows if units.names else without_names(rows), units, summed, of, group, left_out)
+            sums_of_answers(rows, units, summed, of, group, left_out)
             for group, rows, left_out in parts
             if name != "cut_by_scorer" or rows["truncated"].is_not_null().any()
         ]
@@ -314,17 +323,38 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
             yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
 
 
+def sums_of_answers(
+    answers: pl.DataFrame, units: Units, summed: pl.Expr, of: pl.Expr, group: str | None, left_out: int
+) -> ItemSums:
+    """Adds up answers by item and name.
+
+    Args:
+        answers: a row for each, with `place` (the item's) and `name_place`.
+        units: items and names.
+        summed: what is added up of some answers.
+        of: how much that is of.
+        group: the group that they are of, None of all.
+        left_out: how many answers say nothing.
+    """
+    rows = answers if units.names else answers.with_columns(name_place=pl.lit(None, pl.UInt32))
+    part = part_of_answers(rows, summed, of, len(units.items), len(units.names))
+    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
+
+
+def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
+    """Returns what the difference of two groups is made of."""
+    names = [each.names for each in (one, other) if each.names is not None]
+    beside = np.concatenate(names, axis=1) if names else None
+    sums = np.concatenate([one.sums, other.sums], axis=1)
+    return ItemSums(one.group, sums, one.n + other.n, one.left_out, beside, other.group)
+
+
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
     """Returns the differences between groups of how often answers ended in a way, over names where all have two."""
     apart = [difference_of_sums(one, other) for one, other in combinations(groups, 2)]
     has_one = any(each.names is not None and (each.names[:, 1] > 0).sum() < LEAST_NAMES for each in groups)
     apart = [each._replace(names=None) for each in apart] if has_one else apart
     return cell.sums(measure, apart, DIFFERENCE, SHARES_APART, test="q")
-
-
-def without_names(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns answers whose names are no random factor."""
-    return rows.with_columns(name_place=pl.lit(None, pl.UInt32))
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:

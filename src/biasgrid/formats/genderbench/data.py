@@ -15,7 +15,7 @@ from pydantic import Field
 from biasgrid.base.faults import Fault, InputError, Problem, one_of, value_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.sections import Section
-from biasgrid.families.probe.files.evaluators import GENDERS
+from biasgrid.families.probe.definitions import GENDERS
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
 MASCULINITY_EXPECTED = "a number, the larger the more masculine"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, first_few, one_of
 from biasgrid.base.yaml import Document
-from biasgrid.families.probe.files.evaluators import letter_of
-from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys, placeholders
+from biasgrid.families.probe.definitions import letter_of
+from biasgrid.families.probe.section import PROMPTS_KEY, ItemKeys, placeholders
 from biasgrid.formats.genderbench.data import INVENTORIES, NAMES, Data, LogSection, read_data
 from biasgrid.formats.genderbench.log import LoggedItem, read_log
 from biasgrid.tables.metric import read_mapping

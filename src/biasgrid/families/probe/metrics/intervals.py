@@ -16,10 +16,10 @@ import polars as pl
 from scipy.special import ndtr
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import Disparity, GroupComparison, Metric
-from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.definitions import Disparity, GroupComparison, Metric
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.sums import ITEMS, NAMES
+from biasgrid.families.probe.pack import Probe
 from biasgrid.stats.estimate import over_first_factor, over_names
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.noise.names import lists_source
