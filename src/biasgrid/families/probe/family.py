@@ -57,11 +57,13 @@ class Probes(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
-        return (
-            {name: as_in_genderbench(one) for name, one in declared.items()}
-            if section_of(grid, dataset).mode
-            else declared
-        )
+        if not section_of(grid, dataset).mode:
+            return declared
+        # Marks are given as GenderBench gives them.
+        return {
+            name: replace(one, marks=tuple(replace(mark, original=True) for mark in one.marks))
+            for name, one in declared.items()
+        }
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
@@ -101,11 +103,6 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
-
-
-def as_in_genderbench(measure: Measure) -> Measure:
-    """Returns a measure whose marks are given as GenderBench gives them."""
-    return replace(measure, marks=tuple(replace(mark, original=True) for mark in measure.marks))
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:

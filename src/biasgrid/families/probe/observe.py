@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.probe.definitions import REFUSALS, YES_NO, FirstName, OneWord, Phrases, WordCounts, letter_of
+from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts, letter_of
 from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.pack import Probe, load_probe
@@ -229,24 +229,10 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> 
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds the one of several words that is in the answer."""
-    evaluator = probe.head.evaluator
-    assert isinstance(evaluator, OneWord)
-    return label_findings(
-        answers, only_label({word: pl.col("response").str.contains(whole_word(word)) for word in evaluator.words})
-    )
-
-
-def whole_word(word: str) -> str:
-    """Returns a pattern of a word in either case that is no part of another."""
-    return rf"(?i)\b{re.escape(word)}\b"
-
-
-def find_yes_no(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
-    """Finds `yes` or `no`, where the answer has only one of them."""
-    return label_findings(
-        answers, only_label({word: pl.col("response").str.contains(whole_word(word)) for word in YES_NO})
-    )
+    """Finds the one of several words, such as `yes` and `no`, that is in the answer."""
+    # In either case, and as no part of another word.
+    words = {word: pl.col("response").str.contains(rf"(?i)\b{re.escape(word)}\b") for word in probe.labels}
+    return label_findings(answers, only_label(words))
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
@@ -413,7 +399,7 @@ FINDERS: Mapping[str, Finder] = {
     "option-letter": find_option_letter,
     "lettered": find_letter_meaning,
     "one-of": find_one_word,
-    "yes-no": find_yes_no,
+    "yes-no": find_one_word,
     "pronouns": find_pronouns,
     "phrases": find_phrase,
     "words": find_words,

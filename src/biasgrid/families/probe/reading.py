@@ -34,7 +34,6 @@ from biasgrid.families.probe.section import (
     PROMPTS_KEY,
     fill_keys,
     has_stray_brace,
-    needed_placeholders,
     placeholders,
 )
 from biasgrid.families.sampling import Sample
@@ -126,7 +125,9 @@ class ProbeChecks:
         yield from self.item_faults()
         yield from self.text_faults()
         yield from self.option_faults()
-        yield from ambiguity_faults(self.probe, self.fault)
+        yield from ambiguous_option_faults(self.probe, self.fault)
+        yield from ambiguous_label_faults(self.probe, self.fault)
+        yield from ambiguous_group_faults(self.probe, self.fault)
         yield from self.expected_faults()
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)
@@ -181,8 +182,8 @@ class ProbeChecks:
                 if key not in present and (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest_name(key, present)}"
                     yield self.fault(place, problem, one_of([*present, OPTIONS_PLACEHOLDER]))
-        wanted = [key for key in needed_placeholders(text for _, text in self.texts()) if key in present]
-        yield from self.lacking(wanted, "which the question needs")
+        wanted = dict.fromkeys(key for _, text in self.texts() for key in placeholders(text) if key in present)
+        yield from self.lacking(list(wanted), "which the question needs")
 
     def lacking(self, wanted: list[str], why: str) -> Iterator[Fault]:
         """Yields items that have a prompt without a key."""
@@ -283,8 +284,9 @@ class ProbeChecks:
     def mark_faults(self) -> Iterator[Fault]:
         """Yields marks of metrics that there are not, and second ones."""
         first: set[str] = set()
+        known, are_several = self.probe.head.metric, isinstance(self.probe.document.content.get("marks"), list)
         for number, marks in enumerate(self.probe.head.marks):
-            place, known = self.place_of_mark(number), self.probe.head.metric
+            place: NodePlace = ("marks", number) if are_several else ("marks",)
             if marks.measure not in known:
                 problem = f"unknown metric {marks.measure!r}{nearest_name(marks.measure, known)}"
                 yield self.fault((*place, "measure"), problem, one_of(known))
@@ -301,11 +303,6 @@ class ProbeChecks:
         if "names" in self.probe.head.model_fields_set and key not in known:
             yield self.fault(("names",), f"no prompt has the key {key!r}{nearest_name(key, known)}", one_of(known))
 
-    def place_of_mark(self, number: int) -> NodePlace:
-        """Returns the place of some marks: they may be a list, or one alone."""
-        is_list = isinstance(self.probe.document.content.get("marks"), list)
-        return ("marks", number) if is_list else ("marks",)
-
     def class_faults(self) -> Iterator[Fault]:
         """Yields what a class alone can do, of a probe that is none."""
         if self.probe.own is not None:
@@ -319,13 +316,6 @@ class ProbeChecks:
                 yield self.fault(
                     ("metric", name), "'own', which is a method of a class", "another kind, or a Python file"
                 )
-
-
-def ambiguity_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
-    """Yields all of it."""
-    yield from ambiguous_option_faults(probe, fault)
-    yield from ambiguous_label_faults(probe, fault)
-    yield from ambiguous_group_faults(probe, fault)
 
 
 def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -201,8 +201,3 @@ def fill_keys(text: str, keys: ItemKeys) -> str:
 def lettered_options(texts: Sequence[str]) -> str:
     """Writes options with their letters: `(a) Boys, (b) Girls`."""
     return ", ".join(f"({letter_of(place)}) {text}" for place, text in enumerate(texts))
-
-
-def needed_placeholders(texts: Iterable[str]) -> list[str]:
-    """Returns the keys that some texts need."""
-    return list(dict.fromkeys(key for text in texts for key in placeholders(text)))

@@ -185,12 +185,20 @@ class CellObservations:
         return replace(self, rows=rows_where(self.rows, metric.where), asked=rows_where(self.asked, metric.where))
 
     def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
-        """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key."""
+        """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key.
+
+        Each answer has the same weight, or each item.
+        """
         rows = self.rows.filter(key_column(key) == value) if key else self.rows
         if self.rows["undetected"].all():
             # Who finds nothing anywhere has not seen that nobody got a Yes.
             metric = of_answers_alone(metric) or metric
-        return mean_of_part(rows, len(self.items), len(self.names), metric)
+        counts, hit, weight = averaging_terms(metric)
+        by_item, some = metric.over == "items", rows.filter(counts)
+        summed, of = (hit * weight).sum(), weight.sum()
+        part = part_of_answers(some, summed, of, len(self.items), len(self.names), by_item=by_item)
+        count = int((part.sums[:, 1] > 0).sum()) if by_item else len(some)
+        return replace(part, count=count, answers=some["instance"].n_unique())
 
     def values(self, key: str) -> list[str]:
         """Returns the values that prompts have in a key."""
@@ -251,22 +259,6 @@ def recurring_names(rows: pl.DataFrame, key: str) -> list[str]:
     found = rows.select(pl.col(key_column_name(key)), "item").drop_nulls().unique()
     items = found.group_by(key_column_name(key)).agg(pl.len())
     return sorted(items[key_column_name(key)]) if items["len"].max() not in (None, 1) else []
-
-
-def mean_of_part(rows: pl.DataFrame, items: int, names: int, metric: Metric) -> MeanOfPart:
-    """Returns the mean that a metric takes of observations: each answer has the same weight, or each item.
-
-    Args:
-        rows: with `instance`, `place` (the item's), `name_place`, `undetected`, `label`, `expected` and `value`.
-        items: how many items there are.
-        names: how many names there are.
-        metric: the metric.
-    """
-    counts, hit, weight = averaging_terms(metric)
-    by_item, some = metric.over == "items", rows.filter(counts)
-    part = part_of_answers(some, (hit * weight).sum(), weight.sum(), items, names, by_item=by_item)
-    count = int((part.sums[:, 1] > 0).sum()) if by_item else len(some)
-    return replace(part, count=count, answers=some["instance"].n_unique())
 
 
 def part_of_answers(
