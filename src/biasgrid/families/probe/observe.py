@@ -217,13 +217,16 @@ def find_option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> p
 
 def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
     """Finds the meaning of the one letter in parentheses that is a key of the prompt."""
-    distinct = answers["keys"].cast(pl.String).unique().to_list()
     letters = [letter_of(place) for place in range(LETTER_COUNT)]
-    meanings = {keys: [parse_keys(keys).get(letter) for letter in letters] for keys in distinct}
-    meanings_of_row = pl.col("keys").cast(pl.String).replace_strict(meanings, return_dtype=pl.List(pl.String))
+    distinct = answers.select(pl.col("keys").cast(pl.String).unique())
+    read = [parse_keys(keys) for keys in distinct["keys"]]
+    meanings = [[str(keys[letter]) if letter in keys else None for letter in letters] for keys in read]
+    # Not `replace_strict`: of a single text it would take the list for its values.
+    table = distinct.with_columns(meanings=pl.Series(meanings, dtype=pl.List(pl.String)))
+    answers = answers.cast({"keys": pl.String}).join(table, on="keys", how="left", maintain_order="left")
     lower = pl.col("response").str.to_lowercase()
     written = {place: lower.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
-    meaning = {place: pl.when(is_there).then(meanings_of_row.list.get(place)) for place, is_there in written.items()}
+    meaning = {place: pl.when(is_there).then(pl.col("meanings").list.get(place)) for place, is_there in written.items()}
     found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
     return label_findings(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
 
