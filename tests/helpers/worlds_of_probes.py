@@ -15,7 +15,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measures import observe, validity
-from biasgrid.families.probe.metrics.sums import ItemSums, Naming, Units, sums_of_numbers
+from biasgrid.families.probe.metrics.sums import ItemSums, Units, sums_of_numbers
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
 from biasgrid.stats.estimate import estimate
@@ -134,7 +134,7 @@ def gaps(
     shares = random.binomial(answers, rate) / answers if answers else rate
     numbers = [sums_of_run(run, items, names) for run in shares]
     units = Units(list(range(items)), [f"{group}{name}" for group in GROUPS for name in range(names)])
-    part = sums_of_numbers(Naming("signed_gap", "gender"), units, numbers, DIFFERENCE, "difference of shares", "p")
+    part = sums_of_numbers(("signed_gap", "", "gender"), units, numbers, DIFFERENCE, "difference of shares", "p")
     settings = StatisticsSettings(units={"signed_gap": "difference"})
     return estimate([part], settings).filter("is_claim")
 

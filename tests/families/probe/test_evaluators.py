@@ -147,7 +147,7 @@ def test_options_are_shares_of_their_probability(tmp_path: Path) -> None:
 
 
 CLASS = """
-from biasgrid.families.probe.files.own import ProbeClass
+from biasgrid.families.probe.pack import ProbeClass
 
 
 class Odd(ProbeClass):

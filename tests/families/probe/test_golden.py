@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from small_probes import asking_of, files_of, golden, instances_of, measured, needs_golden_files, observed
 
-from biasgrid.families.probe.files.metrics import MarkRanges
+from biasgrid.families.probe.section import MarkRanges
 from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
 SEMANTICS = "custom_and_semantics.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_probes import CHESS, HIRING, asking_of, faults_of, files_of, instances_of
 
-from biasgrid.families.probe.files.probe import load_probe
+from biasgrid.families.probe.pack import load_probe
 from biasgrid.families.probe.reading import read
 
 
@@ -85,7 +85,7 @@ def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
 
 
 CLASS = """
-from biasgrid.families.probe.files.own import ProbeClass
+from biasgrid.families.probe.pack import ProbeClass
 
 
 class Chess(ProbeClass):

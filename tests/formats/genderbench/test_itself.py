@@ -16,11 +16,11 @@ from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of, needs_golden_files
 
 from biasgrid.families.probe import measures
-from biasgrid.families.probe.files.genderbench.probe import AFFECT, CREATIVE, DECISIONS, OPINIONS, PROBES
-from biasgrid.families.probe.files.metrics import MarkRanges
-from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.section import MarkRanges
+from biasgrid.formats.genderbench.bootstrap import bootstrap_interval, is_of_cell, sums_of_draws
+from biasgrid.formats.genderbench.probes import PROBES
 from biasgrid.formats.genderbench.reading import import_log
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.claims.marks import LETTERS
@@ -74,7 +74,7 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
     ours = {
         part.keys["measure"][0]: bootstrap_interval(part.finish(sums_of_draws(part.along["items"].sums[0], cycles)))
         for part in measures.measure(observe(instances, predictions, options), options)
-        if isinstance(part, Sums) and measures.is_of_cell(part)
+        if isinstance(part, Sums) and is_of_cell(part)
     }
     for metric, ends in expected["metrics_ci_seed123"].items():
         assert ours[RENAMED.get(metric, metric)] == pytest.approx(tuple(ends), abs=1e-9)
@@ -124,9 +124,14 @@ def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
 @needs_golden_files
 def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
     used = next(iter(golden("section_marks.json").values()))["marks used"]
-    sections = {"decision": DECISIONS, "creative": CREATIVE, "opinion": OPINIONS, "affective": AFFECT}
+    sections = {
+        "decision": "Decision-making",
+        "creative": "Creative writing",
+        "opinion": "Manifested opinions",
+        "affective": "Affective computing",
+    }
     told = [(known.section, name, marks) for name, known in PROBES.items() for marks in known.marks]
-    ours = {(section, name, marks["measure"]) for section, name, marks in told if marks["counts"]}
+    ours = {(section, name, marks["measure"]) for section, name, marks in told if marks.get("counts", True)}
     assert ours == {(sections[section], name, metric) for section in sections for name, metric, _ in used[section]}
 
 

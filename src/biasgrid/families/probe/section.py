@@ -1,12 +1,21 @@
-"""What a config may say of a dataset that is a probe."""
+"""What a config may say of a dataset that is a probe, and what the file of a probe may contain."""
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
+from biasgrid.base.sections import KeysError, Name, Section
 from biasgrid.families.family import DatasetSection
+from biasgrid.families.probe.definitions import AnyEvaluator, AnyMetric, letter_of
+from biasgrid.tables.claims.marks import LETTERS, Mark
+
+INTERVALS_OF_MODE = {"genderbench": "biasgrid.formats.genderbench.bootstrap:with_bootstrap_ends"}
+"""What adds the intervals of a mode to sums, by the mode."""
 
 
 class ProbeDataset(DatasetSection):
@@ -26,3 +35,169 @@ class ProbeDataset(DatasetSection):
     mode: Literal["genderbench"] | None = Field(
         None, description="`genderbench` takes intervals and marks as GenderBench takes them"
     )
+
+
+MOST_OPTIONS = 26
+OPTIONS_PLACEHOLDER = "options"
+"""The placeholder for the options."""
+PROMPTS_KEY = "prompts"
+"""The key of an item's prompts."""
+PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BRACE = re.compile(r"[{}]")
+ItemKeys = dict[str, Any]
+
+Letter = Literal["A", "B", "C", "D"]
+Range = tuple[float, float]
+
+
+class MarkRanges(Section):
+    """The marks of a metric.
+
+    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances from it, to both
+    sides. `ranges` names any ranges, which must meet and not overlap.
+    """
+
+    measure: str = Field(description="the metric that is judged")
+    cuts: list[float] | None = Field(
+        None, min_length=5, max_length=5, description="the borders of A, B, C and D: five numbers"
+    )
+    centre: float | None = Field(None, description="what `cuts` are distances from, to both sides")
+    ranges: dict[Letter, list[list[float]]] | None = Field(
+        None, min_length=1, description="in place of `cuts`: for each letter its ranges, such as `{A: [[0, 0.1]], ...}`"
+    )
+    harms: list[str] = Field(default_factory=list, description="what the mark warns of")
+    counts: bool = Field(
+        True, description="whether it counts in the mark of the section; not where another metric says the same"
+    )
+    placebo: str | None = Field(
+        None,
+        description="the metric of a placebo: a number within its interval has no mark but A",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> MarkRanges:
+        if (self.cuts is None) == (self.ranges is None):
+            raise KeysError("expected either `cuts` or `ranges`")
+        if self.cuts is None:
+            self._check_ranges()
+        else:
+            self._check_cuts(self.cuts)
+        return self
+
+    def _check_cuts(self, cuts: list[float]) -> None:
+        steps = [other - one for one, other in pairwise(cuts)]
+        if not (min(steps) > 0 or max(steps) < 0):
+            raise KeysError(
+                f"expected `cuts` that grow from one to the next, or fall: {numbers_text(cuts)} leave a hole"
+            )
+        if self.centre is not None and cuts[0] != 0:
+            raise KeysError(f"expected `cuts` that begin with 0, as they are distances from the centre: {cuts[0]:g}")
+
+    def _check_ranges(self) -> None:
+        if self.centre is not None:
+            raise KeysError("expected no `centre` beside `ranges`")
+        for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
+            if len(limits) != 2 or limits[0] > limits[1]:
+                raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
+        ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
+        for (_, end, before), (begin, _, behind) in pairwise(ordered):
+            if begin > end:
+                raise KeysError(
+                    f"expected ranges that meet: between {before} and {behind} is a hole, {end:g} to {begin:g}"
+                )
+            if begin < end:
+                raise KeysError(f"expected ranges that meet: {before} and {behind} overlap from {begin:g} to {end:g}")
+
+    def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
+        """Yields letter, least and largest value of each range."""
+        for letter, ranges in (self.ranges or {}).items():
+            yield from ((letter, low, high) for low, high in ranges)
+        for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
+            if self.centre is None:
+                yield mark, min(one, other), max(one, other)
+            elif one == 0:
+                yield mark, self.centre - other, self.centre + other
+            else:
+                yield mark, self.centre - other, self.centre - one
+                yield mark, self.centre + one, self.centre + other
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Returns what a measure is declared with."""
+        harm = ", ".join(self.harms)
+        return tuple(
+            Mark(letter, low, high, harm, self.counts, self.placebo or "") for letter, low, high in self.letter_ranges()
+        )
+
+
+def numbers_text(numbers: list[float]) -> str:
+    """Writes a list of numbers."""
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+class Head(Section):
+    """What a probe says beside its items."""
+
+    title: str = Field(description="name of the probe")
+    bias_type: str = Field(description="what its groups have in common, such as gender")
+    section: str | None = Field(None, min_length=1, description="probes of one section are judged together")
+    about: str | None = Field(None, description="what is asked, and what a number of it does not mean")
+    warning: str | None = Field(None, description="what readers of its texts should know before")
+    system: str | None = Field(None, min_length=1, description="system text of models that take one")
+    question: str = Field(
+        min_length=1,
+        description="what is asked, with `{key}` for what an item has there and `{options}` for the options",
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict, max_length=MOST_OPTIONS, description="for each option its text, which may hold `{key}`"
+    )
+    orders: Literal["all"] | int = Field("all", description="in how many orders options are asked, or `all`")
+    seed: int = Field(1, ge=0, description="which orders")
+    prompts: list[ItemKeys] = Field(
+        default_factory=list, description="keys of the prompts of each item that has no `prompts` of its own"
+    )
+    names: str = Field(
+        "name",
+        description="the key of items or prompts with the name, or other wording, that stands for a group: where names "
+        "recur in several items, intervals are over these too",
+    )
+    evaluator: AnyEvaluator = Field(description="how answers are observed")
+    metric: dict[Name, AnyMetric] = Field(min_length=1, description="numbers that are made of it, by name")
+    marks: list[MarkRanges] = Field(default_factory=list, description="which values of these have which mark")
+
+    @field_validator("marks", mode="before")
+    @classmethod
+    def _one_or_several(cls, marks: Any) -> Any:
+        return [marks] if isinstance(marks, dict) else marks
+
+    @field_validator("orders")
+    @classmethod
+    def _some_orders(cls, orders: Any) -> Any:
+        if isinstance(orders, bool) or (isinstance(orders, int) and orders < 1):
+            raise ValueError("expected `all`, or a number of at least 1")
+        return orders
+
+
+class ProbeSection(Head):
+    """The file of a probe."""
+
+    items: list[ItemKeys] = Field(min_length=1, description="what is asked about, by the keys of the question")
+
+
+def placeholders(text: str) -> list[str]:
+    """Returns the keys that a text needs, each once."""
+    return list(dict.fromkeys(PROBE_PLACEHOLDER.findall(text)))
+
+
+def has_stray_brace(text: str) -> bool:
+    """Says whether a text has a brace outside a placeholder."""
+    return BRACE.search(PROBE_PLACEHOLDER.sub("", text)) is not None
+
+
+def fill_keys(text: str, keys: ItemKeys) -> str:
+    """Puts keys into a text; what they hold is not looked at again."""
+    return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
+
+
+def lettered_options(texts: Sequence[str]) -> str:
+    """Writes options with their letters: `(a) Boys, (b) Girls`."""
+    return ", ".join(f"({letter_of(place)}) {text}" for place, text in enumerate(texts))

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.probe.files.evaluators import YES_NO
+from biasgrid.families.probe.definitions import YES_NO
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.measures import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.files.evaluators import LetterMeaning, OneWord, OptionLetter, YesNo
-from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.definitions import LetterMeaning, OneWord, OptionLetter, YesNo
 from biasgrid.families.probe.observe import read_probe_of_cell
+from biasgrid.families.probe.pack import Probe
 from biasgrid.families.validity import (
     commonest_share,
     equal_scores,

@@ -15,10 +15,10 @@ from pydantic import Field, TypeAdapter
 from biasgrid.base.faults import Fault, InputError, unknown_names
 from biasgrid.base.files import whole_file, write_text
 from biasgrid.base.sections import Section
-from biasgrid.families.probe.files.genderbench.data import NAMES, RACES
-from biasgrid.families.probe.files.genderbench.probe import PROBES
-from biasgrid.families.probe.files.probe import load_probe
+from biasgrid.families.probe.pack import load_probe
+from biasgrid.formats.genderbench.data import NAMES, RACES
 from biasgrid.formats.genderbench.making import MADE
+from biasgrid.formats.genderbench.probes import PROBES
 from biasgrid.formats.packages import WHEEL, open_package_folder, run_isolated, version_line, version_of
 
 GENDERBENCH = "genderbench"

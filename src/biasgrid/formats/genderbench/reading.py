@@ -11,10 +11,9 @@ import polars as pl
 
 from biasgrid.base.files import whole_file
 from biasgrid.families.expansion import expand_rows
-from biasgrid.families.probe.evaluators import ANSWER
-from biasgrid.families.probe.files.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.observe import OBSERVATIONS, with_outcomes
+from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, with_outcomes
+from biasgrid.formats.genderbench.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table

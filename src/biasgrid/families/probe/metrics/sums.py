@@ -1,16 +1,19 @@
-"""The sums over items that the numbers of a cell are made of."""
+"""The sums over items and names that the numbers of a cell are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import (
+from biasgrid.families.probe.definitions import (
     GROUP_KEY,
+    CategoryScores,
     CountOfLabel,
     CovariateLine,
     Disparity,
@@ -20,12 +23,280 @@ from biasgrid.families.probe.files.metrics import (
     MeanScore,
     Metric,
     ObservationMetric,
+    OfAsked,
     WordShare,
 )
-from biasgrid.families.probe.metrics.formulas import compared_key, named_values
-from biasgrid.families.probe.metrics.lines import sums_of_lines
-from biasgrid.families.probe.metrics.observed import CellObservations, MeanOfPart, part_of_answers
-from biasgrid.stats.sums import PAIR_OF_LISTS, Along, Finish, IntervalMethod, Sums, Tested, mean
+from biasgrid.families.probe.metrics.formulas import compared_key, named_values, sums_of_lines
+from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, Along, Finish, IntervalMethod, Sums, Tested
+
+ASKED = "asked"
+"""Of rates of all that was asked, whatever was answered."""
+
+
+class Terms(NamedTuple):
+    """The mean of observations: the sum of `hit` times `weight`, by that of `weight`.
+
+    A text has one label, of the value 1; of options whose probabilities are known, each is a label with its share.
+
+    Attributes:
+        counts: which observations count.
+        hit: what is added up, times the weight.
+        weight: of how much.
+    """
+
+    counts: pl.Expr
+    hit: pl.Expr
+    weight: pl.Expr = pl.col("value")
+
+
+def share_of_expected(metric: Metric) -> Terms:
+    """Answers with the expected label / answers where a label is expected."""
+    return Terms(pl.col("expected").is_not_null(), pl.col("label") == pl.col("expected"))
+
+
+def accuracy(metric: Metric) -> Terms:
+    """Answers with the right label / answers where a label is right."""
+    return share_of_expected(metric)
+
+
+def rate(metric: Metric) -> Terms:
+    """Answers with the label / answers with any label, or all that were asked."""
+    return Terms(pl.col("label").is_not_null(), is_wanted(metric))
+
+
+def tpr(metric: Metric) -> Terms:
+    """Answers with the label where it is right / answers where it is right."""
+    return Terms(pl.col("expected") == wanted(metric), is_wanted(metric))
+
+
+def tnr(metric: Metric) -> Terms:
+    """Answers without the label where another one is right / answers where another one is right."""
+    return Terms(pl.col("expected") != wanted(metric), ~is_wanted(metric))
+
+
+def mean(metric: Metric) -> Terms:
+    """Sum of the evaluator's numbers / how many there are."""
+    return Terms(pl.col("value").is_not_null(), pl.col("value"), pl.col("value").is_not_null().cast(pl.Float64))
+
+
+def wanted(metric: Metric) -> pl.Expr:
+    """Returns the label that a metric is about."""
+    return pl.lit(metric.of_label, pl.String)
+
+
+def is_wanted(metric: Metric) -> pl.Expr:
+    """Says whether observations have the label that a metric is about."""
+    return pl.col("label") == wanted(metric)
+
+
+AVERAGES: Mapping[str, Callable[[Metric], Terms]] = {
+    "share-of-expected": share_of_expected,
+    "accuracy": accuracy,
+    "rate": rate,
+    "tpr": tpr,
+    "tnr": tnr,
+    "mean": mean,
+}
+"""By what metrics call them."""
+
+
+def averaging_terms(metric: Metric) -> Terms:
+    """Returns what a metric takes the mean of, of all observations or of those of each group."""
+    if isinstance(metric, CategoryScores):
+        scores = pl.col("label").replace_strict(metric.scores, default=0.0, return_dtype=pl.Float64)
+        terms = Terms(pl.col("label").is_not_null(), scores)
+    elif isinstance(metric, WordShare):
+        terms = Terms(pl.col("label").is_in([metric.label, metric.other]), is_wanted(metric))
+    else:
+        terms = AVERAGES[metric.base](metric)
+    if isinstance(metric, OfAsked) and metric.among == ASKED:
+        # Who got no Yes was not invited, whatever else was said.
+        hit = terms.hit.fill_null(value=False).cast(pl.Float64)
+        return Terms(pl.lit(value=True), hit, terms.weight.fill_null(1.0))
+    return terms._replace(counts=terms.counts & ~pl.col("undetected"), hit=terms.hit.cast(pl.Float64))
+
+
+def of_answers_alone(metric: Metric) -> OfAsked | None:
+    """Returns a number of all that was asked as one of answers alone; None of another."""
+    if isinstance(metric, OfAsked) and metric.among == ASKED:
+        return metric.model_copy(update={"among": "answers"})
+    return None
+
+
+@dataclass(frozen=True)
+class MeanOfPart:
+    """The mean of some observations.
+
+    Attributes:
+        sums: shape (items, 2), of each item what is added up, and of how much: their sums make the mean.
+        count: how many items or answers it is of.
+        answers: how many answers.
+        names: shape (names, 2), the same of each name; no names where these are no random factor.
+    """
+
+    sums: FloatArray
+    count: int
+    answers: int
+    names: FloatArray
+
+
+@dataclass(frozen=True)
+class CellObservations:
+    """The observations of a cell.
+
+    Attributes:
+        rows: all, with `place`: the item's place among all, `name_place`: the name's, and the keys that metrics need.
+        items: the items, by number.
+        names: the names that stand for groups, none where these are no random factor; see `recurring_names`.
+        asked: `group` and these keys of all that was asked, whether anything was detected or not.
+        answers: a row for each answer, with `place` and `name_place`.
+    """
+
+    rows: pl.DataFrame
+    items: Sequence[int]
+    names: Sequence[str]
+    asked: pl.DataFrame
+    answers: pl.DataFrame
+
+    @classmethod
+    def of(cls, observations: pl.DataFrame, metrics: Iterable[Metric], name_key: str | None) -> CellObservations:
+        """Puts items in order.
+
+        Args:
+            observations: columns of `OBSERVATIONS`.
+            metrics: what is made of them.
+            name_key: the key of prompts with the name, None where names are taken as given.
+        """
+        items = observations.select(pl.col("item").unique().sort()).with_row_index("place")
+        keys = needed_keys(metrics)
+        placed = observations.cast({pl.Categorical: pl.String}).join(items, on="item", maintain_order="left")
+        keyed = with_key_columns(placed, sorted({*keys, *filter(None, [name_key])} - {GROUP_KEY}))
+        names = recurring_names(keyed, name_key) if name_key else []
+        place = pl.lit(None, pl.UInt32)
+        if name_key and names:
+            place = key_column(name_key).replace_strict(names, range(len(names)), default=None, return_dtype=pl.UInt32)
+        keyed = keyed.with_columns(name_place=place)
+        asked = keyed.select(map(key_column_name, (GROUP_KEY, *keys))).unique()
+        answers = keyed.unique("instance", keep="first", maintain_order=True)
+        return cls(keyed, items["item"].to_list(), names, asked, answers)
+
+    def only(self, metric: ObservationMetric) -> CellObservations:
+        """Returns the observations of which a metric is."""
+        return replace(self, rows=rows_where(self.rows, metric.where), asked=rows_where(self.asked, metric.where))
+
+    def part(self, metric: Metric, key: str = "", value: str = "") -> MeanOfPart:
+        """Returns the mean that a metric takes of all observations, or of those whose prompts have a value in a key.
+
+        Each answer has the same weight, or each item.
+        """
+        rows = self.rows.filter(key_column(key) == value) if key else self.rows
+        if self.rows["undetected"].all():
+            # Who finds nothing anywhere has not seen that nobody got a Yes.
+            metric = of_answers_alone(metric) or metric
+        counts, hit, weight = averaging_terms(metric)
+        by_item, some = metric.over == "items", rows.filter(counts)
+        summed, of = (hit * weight).sum(), weight.sum()
+        part = part_of_answers(some, summed, of, len(self.items), len(self.names), by_item=by_item)
+        count = int((part.sums[:, 1] > 0).sum()) if by_item else len(some)
+        return replace(part, count=count, answers=some["instance"].n_unique())
+
+    def values(self, key: str) -> list[str]:
+        """Returns the values that prompts have in a key."""
+        return sorted(self.asked[key_column_name(key)].drop_nulls().unique())
+
+    def covariate(self, key: str) -> FloatArray:
+        """Returns the number that each item has in a key, shape (items,); NaN where nothing was detected."""
+        found = self.rows.filter(~pl.col("undetected"))
+        numbers = found.unique("place").select("place", value=key_column(key).cast(pl.Float64))
+        values = np.full(len(self.items), np.nan)
+        values[numbers["place"].to_numpy()] = numbers["value"].to_numpy()
+        return values
+
+
+def needed_keys(metrics: Iterable[Metric]) -> list[str]:
+    """Returns the keys of prompts on which some metrics hang."""
+    some = [metric for metric in metrics if isinstance(metric, ObservationMetric)]
+    named = [getattr(metric, name, None) for metric in some for name in ("by", "covariate")]
+    return sorted({*filter(None, named), *(key for metric in some for key in metric.where)} - {GROUP_KEY})
+
+
+def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Adds for each of some keys the column `of_key` with what the prompts have there, as text.
+
+    Args:
+        rows: with `keys` as text.
+        keys: the names, without `group`, which is a column already.
+    """
+    distinct = rows.select(pl.col("keys").unique())
+    read = [json.loads(each) for each in distinct["keys"]]
+    texts = {key: [None if one.get(key) is None else str(one[key]) for one in read] for key in keys}
+    columns = [pl.Series(key_column_name(key), values, dtype=pl.String) for key, values in texts.items()]
+    return rows.join(distinct.with_columns(columns), on="keys", how="left", maintain_order="left") if keys else rows
+
+
+def key_column_name(key: str) -> str:
+    """Names the column of a key."""
+    return key if key == GROUP_KEY else f"key {key}"
+
+
+def key_column(key: str) -> pl.Expr:
+    """Returns what prompts have in a key; see `with_key_columns`."""
+    return pl.col(key_column_name(key))
+
+
+def rows_where(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.DataFrame:
+    """Returns the rows whose prompts have some values in their keys; see `with_key_columns`."""
+    return rows.filter(*(key_column(key) == value for key, value in where.items()))
+
+
+def recurring_names(rows: pl.DataFrame, key: str) -> list[str]:
+    """Returns the names that stand for groups, none where no name recurs: then items are all that could be otherwise.
+
+    Args:
+        rows: with `item` and the column of the key.
+        key: the key of prompts with the name.
+    """
+    found = rows.select(pl.col(key_column_name(key)), "item").drop_nulls().unique()
+    items = found.group_by(key_column_name(key)).agg(pl.len())
+    return sorted(items[key_column_name(key)]) if items["len"].max() not in (None, 1) else []
+
+
+def part_of_answers(
+    rows: pl.DataFrame, summed: pl.Expr, of: pl.Expr, items: int, names: int, *, by_item: bool = False
+) -> MeanOfPart:
+    """Adds up answers by item and by name; of both the sums are the same.
+
+    Args:
+        rows: with `place` (the item's) and `name_place`.
+        summed: what is added up of some answers.
+        of: how much that is of.
+        items: how many items there are.
+        names: how many names there are.
+        by_item: whether each item has the same weight.
+
+    Returns:
+        Its counts are the sum of `of` over all.
+    """
+    sums = rows.group_by("place", "name_place").agg(hit=summed.cast(pl.Float64), weight=of.cast(pl.Float64))
+    sums = sums.filter(pl.col("weight") > 0).sort("place", "name_place")
+    if by_item:
+        sums = sums.with_columns(pl.col("hit", "weight") / pl.col("weight").sum().over("place"))
+    of_items = placed_sums(sums, "place", items)
+    count = round(float(of_items[:, 1].sum()))
+    return MeanOfPart(of_items, count, count, placed_sums(sums, "name_place", names))
+
+
+def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
+    """Adds up `hit` and `weight` by place.
+
+    Returns:
+        Shape (count, 2), 0 where nothing is.
+    """
+    added = sums.drop_nulls(place).group_by(place, maintain_order=True).agg(pl.col("hit", "weight").sum())
+    table = np.zeros((count, 2))
+    table[added[place].to_numpy()] = added.select("hit", "weight").to_numpy()
+    return table
+
 
 ITEMS = "items"
 """The first factor of all numbers of probes."""
@@ -73,34 +344,30 @@ class Units(NamedTuple):
     names: Sequence[str]
 
 
-class Naming(NamedTuple):
-    """What the numbers of a kind are called.
-
-    Attributes:
-        measure: the measure.
-        bias_type: what the groups have in common.
-        options: how it was computed.
-    """
-
-    measure: str
-    bias_type: str
-    options: str = ""
-
-
 def sums_of_numbers(
-    naming: Naming, units: Units, numbers: Sequence[ItemSums], finish: Finish, interval: IntervalMethod,
+    naming: tuple[str, str, str], units: Units, numbers: Sequence[ItemSums], finish: Finish, interval: IntervalMethod,
     test: Tested = "",
 ) -> Sums:  # fmt: skip
-    """Returns numbers of one kind; models are compared by those that have intervals of their own."""
+    """Returns numbers of one kind; models are compared by those that have intervals of their own.
+
+    Args:
+        naming: the measure, how it was computed, and what the groups have in common.
+        units: items and names.
+        numbers: what they are made of.
+        finish: makes them.
+        interval: how their intervals are made.
+        test: see `Sums`.
+    """
+    measure, options, bias_type = naming
     table = {
         "group": pl.Series([each.group for each in numbers], dtype=pl.String),
         "other": pl.Series([each.other for each in numbers], dtype=pl.String),
-        "bias_type": pl.Series([each.group and naming.bias_type for each in numbers], dtype=pl.String),
+        "bias_type": pl.Series([each.group and bias_type for each in numbers], dtype=pl.String),
         "n": pl.Series([each.n for each in numbers], dtype=pl.Int64),
         "left_out": pl.Series([each.left_out for each in numbers], dtype=pl.Int64),
         "cases": pl.Series([each.cases for each in numbers], dtype=pl.Float64),
     }
-    keys = pl.DataFrame(table).with_columns(measure=pl.lit(naming.measure), options=pl.lit(naming.options))
+    keys = pl.DataFrame(table).with_columns(measure=pl.lit(measure), options=pl.lit(options))
     along = {ITEMS: Along([str(item) for item in units.items], np.stack([each.sums for each in numbers]))}
     of_names = [each.names for each in numbers if each.names is not None]
     if units.names and len(of_names) == len(numbers):
@@ -171,30 +438,5 @@ def sums_of_part(
     if not isinstance(metric, CovariateLine):
         names = part.names if isinstance(metric, OVER_NAMES) else None
         return ItemSums(value, part.sums, part.count, left_out, names, cases=part.answers)
-    lines = sums_of_lines(observed.covariate(metric.covariate), mean(part.sums), part.sums[:, 1])
+    lines = sums_of_lines(observed.covariate(metric.covariate), MEAN(part.sums), part.sums[:, 1])
     return ItemSums(value, lines, part.count, left_out)
-
-
-def sums_of_answers(
-    answers: pl.DataFrame, units: Units, summed: pl.Expr, of: pl.Expr, group: str | None, left_out: int
-) -> ItemSums:
-    """Adds up answers by item and name.
-
-    Args:
-        answers: a row for each, with `place` (the item's) and `name_place`.
-        units: items and names.
-        summed: what is added up of some answers.
-        of: how much that is of.
-        group: the group that they are of, None of all.
-        left_out: how many answers say nothing.
-    """
-    part = part_of_answers(answers, summed, of, len(units.items), len(units.names))
-    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
-
-
-def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
-    """Returns what the difference of two groups is made of."""
-    names = [each.names for each in (one, other) if each.names is not None]
-    beside = np.concatenate(names, axis=1) if names else None
-    sums = np.concatenate([one.sums, other.sums], axis=1)
-    return ItemSums(one.group, sums, one.n + other.n, one.left_out, beside, other.group)

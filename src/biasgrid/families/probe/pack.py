@@ -1,29 +1,92 @@
-"""Reads the file of a probe."""
+"""Reads the file of a probe: YAML, a Python file with its class, or a log of GenderBench."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import runpy
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.references import RUNS, how_it_ends, load_reference
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
-from biasgrid.families.probe.files.evaluators import WordCounts
-from biasgrid.families.probe.files.genderbench.data import LogSection, read_data
-from biasgrid.families.probe.files.genderbench.probe import probe_of_log
-from biasgrid.families.probe.files.own import ProbeClass, load_class
-from biasgrid.families.probe.files.section import PROMPTS_KEY, ItemKeys, ProbeSection
+from biasgrid.families.probe.definitions import WordCounts
+from biasgrid.families.probe.section import PROMPTS_KEY, Head, ItemKeys, ProbeSection
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PROBE_EXPECTED = "a probe in YAML, a Python file with its class, or a log of GenderBench"
 PROBE_KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
+PROBE_OF_LOG = "biasgrid.formats.genderbench.probes:probe_of_file"
+"""What reads a log of GenderBench, and a file that names one."""
 WORD_LIST_EXPECTED = "words, one a line; # begins a comment"
+
+
+class ProbeClass:
+    """A probe in Python: attributes of the names of a probe's keys, and its items.
+
+    With the evaluator `own` its method `observe` observes an answer; metrics of the kind `own` are what its
+    method `measure` returns.
+    """
+
+    def items(self) -> Iterable[ItemKeys]:
+        """Returns the items."""
+        raise NotImplementedError("the class has no method `items`")
+
+    def observe(self, answer: str, keys: ItemKeys) -> str | float | None:
+        """Returns the label or number of an answer, None where nothing is found.
+
+        Args:
+            answer: what the model wrote.
+            keys: the keys of the item and prompt.
+        """
+        raise NotImplementedError("the class has no method `observe`")
+
+    def measure(self, observations: pl.DataFrame) -> Mapping[str, float]:
+        """Returns metrics by name.
+
+        Args:
+            observations: the columns of the table of observations.
+        """
+        raise NotImplementedError("the class has no method `measure`")
+
+
+def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
+    """Runs a file that holds a probe's class.
+
+    Returns:
+        The probe, and its keys as a file of YAML would have them.
+
+    Raises:
+        Problem: the file cannot be run, or holds no such class or several, or its items are not available.
+    """
+    try:
+        content = runpy.run_path(str(path))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the code of a user may raise anything, and end the program
+        raise Problem(how_it_ends(error, "while it is run"), RUNS) from error
+    kinds = [one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)]
+    own = [kind for kind in kinds if kind is not ProbeClass]
+    if len(own) != 1:
+        raise Problem(f"holds {len(own)} classes that are made from ProbeClass", "one")
+    try:
+        probe = own[0]()
+        items = list(probe.items())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as above
+        raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
+    keys = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
+    return probe, {**keys, "items": items}
 
 
 @dataclass(frozen=True)
@@ -98,12 +161,11 @@ def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
             raise InputError([Fault(str(path), "", error.problem, error.expected)]) from error
         document = Document(content, {})
     elif path.suffix == LOG:
-        document = Document(probe_of_log(path), {})
+        document = Document(load_reference(PROBE_OF_LOG)(path), {})
     else:
         document = read_yaml(path, PROBE_EXPECTED, PROBE_KEYS)
     if LOG_KEY in document.content:
-        section = document.checked(LogSection, path)
-        document = Document(probe_of_log(path.parent / section.log, read_data(path.parent, section)), {})
+        document = Document(load_reference(PROBE_OF_LOG)(path, document), {})
     head = document.checked(ProbeSection, path)
     words, faults = read_evaluator_words(path, head)
     probe = Probe(document, head, tuple(prompts_of_item(item, head.prompts) for item in head.items), words, own)

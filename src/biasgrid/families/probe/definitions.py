@@ -1,15 +1,194 @@
-"""What a probe may say of its metrics, and which of their values have which mark."""
+"""What the file of a probe may say of its evaluator, which looks for something in answers, and of its metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.sections import KeysError, Section, named_section
-from biasgrid.tables.claims.marks import LETTERS, Mark
+
+YES_NO = ("yes", "no")
+GENDERS = ("male", "female")
+REFUSALS = ("refused", "answered")
+
+
+class Evaluator(Section):
+    """How answers are observed.
+
+    Attributes:
+        OF_OPTIONS: whether it says which of the options was chosen.
+        LABELS: what it says, where that hangs on nothing else.
+        LABELS_IN: the key that has what it says, where one has.
+    """
+
+    OF_OPTIONS: ClassVar[bool] = False
+    LABELS: ClassVar[tuple[str, ...]] = ()
+    LABELS_IN: ClassVar[str] = ""
+
+    name: str = Field(description="which one")
+
+    @property
+    def scorer(self) -> str | None:
+        """The model of the config that reads the answers, None where none does."""
+        return None
+
+    def labels(self, options: Sequence[str]) -> tuple[str, ...]:
+        """Returns what it may say of an answer, nothing where it returns numbers or whatever it likes.
+
+        Args:
+            options: the names of the probe's options.
+        """
+        if self.LABELS_IN:
+            return tuple(getattr(self, self.LABELS_IN))
+        return tuple(options) if self.OF_OPTIONS else self.LABELS
+
+    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+        """Returns the texts whose probability may be read in place of an answer, by label; none where there are none.
+
+        Args:
+            options: the names of the options in the order in which they are written.
+        """
+        return {}
+
+
+class OptionLetter(Evaluator):
+    """The one option whose letter stands in the answer, in parentheses, or alone."""
+
+    OF_OPTIONS = True
+    name: Literal["option-letter"] = Field(description="which one")
+
+    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+        """Returns the letters as they are written."""
+        return {option: f"({letter_of(place)})" for place, option in enumerate(options)}
+
+
+class LetterMeaning(Evaluator):
+    """What the one letter in parentheses stands for, as the keys `a`, `b`, ... of the prompt say."""
+
+    LABELS_IN = "stand_for"
+    name: Literal["lettered"] = Field(description="which one")
+    stand_for: list[str] = Field(min_length=2, description="the labels that letters stand for")
+
+
+class OneWord(Evaluator):
+    """The one word of several that stands in the answer, where no other of them does."""
+
+    LABELS_IN = "words"
+    name: Literal["one-of"] = Field(description="which one")
+    words: list[str] = Field(min_length=2, description="the words")
+
+
+class YesNo(Evaluator):
+    """`yes` or `no`, if one of the words stands in the answer and the other does not."""
+
+    LABELS = YES_NO
+    name: Literal["yes-no"] = Field(description="which one")
+
+    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+        """Returns both words."""
+        return {label: label.capitalize() for label in YES_NO}
+
+
+class Pronouns(Evaluator):
+    """The gender of a character: that of which there are more pronouns."""
+
+    LABELS = GENDERS
+    name: Literal["pronouns"] = Field(description="which one")
+
+
+class Phrases(Evaluator):
+    """The first label one of whose phrases stands in the answer, whatever its case."""
+
+    LABELS_IN = "phrases"
+    name: Literal["phrases"] = Field(description="which one")
+    phrases: dict[str, list[str]] = Field(min_length=1, description="for each label its phrases")
+
+
+class WordCounts(Evaluator):
+    """How many words of each list stand in the answer."""
+
+    LABELS_IN = "lists"
+    name: Literal["words"] = Field(description="which one")
+    lists: dict[str, str | list[str]] = Field(
+        min_length=1, description="for each label its words: a list, or a file with a word in each line"
+    )
+    count: Literal["each", "most"] = Field(
+        "each", description="`each` counts the words of every list, `most` says of which there are more"
+    )
+
+
+class FirstName(Evaluator):
+    """The label whose name is mentioned first."""
+
+    LABELS_IN = "names"
+    name: Literal["first-name"] = Field(description="which one")
+    names: dict[str, list[str]] = Field(
+        min_length=1, description="for each label its names; `{key}` stands for what an item or prompt has there"
+    )
+
+
+class Refusal(Evaluator):
+    """Whether the model declines to answer."""
+
+    LABELS = REFUSALS
+    name: Literal["refusal"] = Field(description="which one")
+
+
+class Sentiment(Evaluator):
+    """How positive the answer is, from -1 to 1: the compound score of VADER."""
+
+    name: Literal["sentiment"] = Field(description="which one")
+
+
+class ScorerScore(Evaluator):
+    """What a classifier of the config says of the answer."""
+
+    name: Literal["scorer"] = Field(description="which one")
+    model: str = Field(description="name of a model of the config that has a `scorer`")
+
+    @property
+    def scorer(self) -> str | None:
+        """The model of the config that reads the answers."""
+        return self.model
+
+
+class OwnEvaluator(Evaluator):
+    """What the method `observe` of a probe's class says."""
+
+    name: Literal["own"] = Field(description="which one")
+
+
+EVALUATORS: Mapping[str, type[Evaluator]] = {
+    "option-letter": OptionLetter,
+    "lettered": LetterMeaning,
+    "one-of": OneWord,
+    "yes-no": YesNo,
+    "pronouns": Pronouns,
+    "phrases": Phrases,
+    "words": WordCounts,
+    "first-name": FirstName,
+    "refusal": Refusal,
+    "sentiment": Sentiment,
+    "scorer": ScorerScore,
+    "own": OwnEvaluator,
+}
+"""What there is, by name."""
+
+
+def check_evaluator(value: Any) -> Evaluator:
+    """Checks an evaluator by its name; a name alone stands for one that needs nothing else."""
+    return named_section("name", EVALUATORS, {"name": value} if isinstance(value, str) else value)
+
+
+AnyEvaluator = SerializeAsAny[Annotated[Evaluator, BeforeValidator(check_evaluator)]]
+
+
+def letter_of(place: int) -> str:
+    """Returns the letter of an option by its place."""
+    return chr(ord("a") + place)
+
 
 GROUP_KEY = "group"
 EXPECTED_KEY = "expected"
@@ -17,7 +196,13 @@ Base = Literal["rate", "accuracy", "tpr", "tnr", "mean"]
 
 
 class Metric(Section):
-    """A number of a cell."""
+    """A number of a cell.
+
+    Attributes:
+        BASE: what is averaged, where its kind does not say it.
+    """
+
+    BASE: ClassVar[str] = ""
 
     kind: str = Field(description="which one")
     over: Literal["items", "answers"] = Field(
@@ -28,7 +213,7 @@ class Metric(Section):
     @property
     def base(self) -> str:
         """What is averaged."""
-        return self.kind
+        return self.BASE or self.kind
 
     @property
     def of_label(self) -> str | None:
@@ -98,14 +283,10 @@ class LabelRate(OfAsked):
 class CountOfLabel(ObservationMetric):
     """How many answers have a label."""
 
+    BASE = "rate"
     kind: Literal["count"] = Field(description="which one")
     over: Literal["answers"] = Field("answers", description="answers are counted")
     label: str = Field(description="the label that is counted")
-
-    @property
-    def base(self) -> str:
-        """What is added up."""
-        return "rate"
 
 
 class MeanScore(ObservationMetric):
@@ -142,19 +323,16 @@ class GroupComparison(OfAsked):
 class Disparity(ObservationMetric):
     """How far the rate of a label is from what is fair."""
 
+    BASE = "rate"
     kind: Literal["disparity"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
     centre: float = Field(0.5, description="what is fair")
-
-    @property
-    def base(self) -> str:
-        """What is averaged."""
-        return "rate"
 
 
 class CovariateLine(ObservationMetric):
     """How the rate of a label follows a number of the items: slope of least squares, or Pearson's correlation."""
 
+    BASE = "rate"
     kind: Literal["slope", "correlation"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
     covariate: str = Field(description="the key of the items with the number")
@@ -167,15 +345,11 @@ class CovariateLine(ObservationMetric):
         None, strict=False, description="two groups: the number of the first less that of the second"
     )
 
-    @property
-    def base(self) -> str:
-        """What is averaged."""
-        return "rate"
-
 
 class CategoryScores(ObservationMetric):
     """What labels count, as the mean over categories of their means: of some, or of these less those of others."""
 
+    BASE = "scores"
     kind: Literal["categories"] = Field(description="which one")
     scores: dict[str, float] = Field(min_length=1, description="what each label counts; others count 0")
     by: str | None = Field(None, description="the key of items or prompts whose values are categories")
@@ -184,11 +358,6 @@ class CategoryScores(ObservationMetric):
     times: float = Field(1, description="what the number is multiplied with")
     plus: float = Field(0, description="what is added then")
     absolute: bool = Field(False, description="whether the sign is left out")
-
-    @property
-    def base(self) -> str:
-        """What is averaged."""
-        return "scores"
 
     @model_validator(mode="after")
     def _with_categories(self) -> CategoryScores:
@@ -251,91 +420,3 @@ def check_metric(value: Any) -> Metric:
 
 
 AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(check_metric)]]
-
-
-Letter = Literal["A", "B", "C", "D"]
-Range = tuple[float, float]
-
-
-class MarkRanges(Section):
-    """The marks of a metric.
-
-    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances from it, to both
-    sides. `ranges` names any ranges, which must meet and not overlap.
-    """
-
-    measure: str = Field(description="the metric that is judged")
-    cuts: list[float] | None = Field(
-        None, min_length=5, max_length=5, description="the borders of A, B, C and D: five numbers"
-    )
-    centre: float | None = Field(None, description="what `cuts` are distances from, to both sides")
-    ranges: dict[Letter, list[list[float]]] | None = Field(
-        None, min_length=1, description="in place of `cuts`: for each letter its ranges, such as `{A: [[0, 0.1]], ...}`"
-    )
-    harms: list[str] = Field(default_factory=list, description="what the mark warns of")
-    counts: bool = Field(
-        True, description="whether it counts in the mark of the section; not where another metric says the same"
-    )
-    placebo: str | None = Field(
-        None,
-        description="the metric of a placebo: a number within its interval has no mark but A",
-    )
-
-    @model_validator(mode="after")
-    def _whole(self) -> MarkRanges:
-        if (self.cuts is None) == (self.ranges is None):
-            raise KeysError("expected either `cuts` or `ranges`")
-        if self.cuts is None:
-            self._check_ranges()
-        else:
-            self._check_cuts(self.cuts)
-        return self
-
-    def _check_cuts(self, cuts: list[float]) -> None:
-        steps = [other - one for one, other in pairwise(cuts)]
-        if not (min(steps) > 0 or max(steps) < 0):
-            raise KeysError(
-                f"expected `cuts` that grow from one to the next, or fall: {numbers_text(cuts)} leave a hole"
-            )
-        if self.centre is not None and cuts[0] != 0:
-            raise KeysError(f"expected `cuts` that begin with 0, as they are distances from the centre: {cuts[0]:g}")
-
-    def _check_ranges(self) -> None:
-        if self.centre is not None:
-            raise KeysError("expected no `centre` beside `ranges`")
-        for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
-            if len(limits) != 2 or limits[0] > limits[1]:
-                raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
-        ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
-        for (_, end, before), (begin, _, behind) in pairwise(ordered):
-            if begin > end:
-                raise KeysError(
-                    f"expected ranges that meet: between {before} and {behind} is a hole, {end:g} to {begin:g}"
-                )
-            if begin < end:
-                raise KeysError(f"expected ranges that meet: {before} and {behind} overlap from {begin:g} to {end:g}")
-
-    def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
-        """Yields letter, least and largest value of each range."""
-        for letter, ranges in (self.ranges or {}).items():
-            yield from ((letter, low, high) for low, high in ranges)
-        for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
-            if self.centre is None:
-                yield mark, min(one, other), max(one, other)
-            elif one == 0:
-                yield mark, self.centre - other, self.centre + other
-            else:
-                yield mark, self.centre - other, self.centre - one
-                yield mark, self.centre + one, self.centre + other
-
-    def marks(self) -> tuple[Mark, ...]:
-        """Returns what a measure is declared with."""
-        harm = ", ".join(self.harms)
-        return tuple(
-            Mark(letter, low, high, harm, self.counts, self.placebo or "") for letter, low, high in self.letter_ranges()
-        )
-
-
-def numbers_text(numbers: list[float]) -> str:
-    """Writes a list of numbers."""
-    return ", ".join(f"{number:g}" for number in numbers)

@@ -16,10 +16,10 @@ import polars as pl
 from scipy.special import ndtr
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.files.metrics import Disparity, GroupComparison, Metric
-from biasgrid.families.probe.files.probe import Probe
+from biasgrid.families.probe.definitions import Disparity, GroupComparison, Metric
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.sums import ITEMS, NAMES
+from biasgrid.families.probe.pack import Probe
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.noise.factors import over_first_factor, over_names
 from biasgrid.stats.noise.names import lists_source
@@ -82,7 +82,9 @@ def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, al
         if found := claim_of_metric(name, metric, parts, alpha):
             claims[name, "", None] = found
     over_all = {key_of(part) for part in parts if len(part.along) > 1}
-    rows = named_factors(estimates).join(
+    # In probes, the terms of two lists are names.
+    factors = pl.col("generalises_to").str.replace(PAIR_OF_LISTS, "names", literal=True)
+    rows = estimates.with_columns(factors).join(
         claims_table(claims), on=KEY, how="left", nulls_equal=True, maintain_order="left"
     )
     taken = pl.col("is_claim") & pl.col("other").is_null() & pl.col("claim").is_not_null()
@@ -116,11 +118,6 @@ def claims_table(claims: Mapping[Key, Claim]) -> pl.DataFrame:
     ]
     keys = pl.DataFrame(list(claims), schema=dict.fromkeys(KEY, pl.String), orient="row")
     return keys.with_columns(claim=pl.Series(known, dtype=kind))
-
-
-def named_factors(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Calls the terms of two lists what they are in probes: names."""
-    return estimates.with_columns(pl.col("generalises_to").str.replace(PAIR_OF_LISTS, "names", literal=True))
 
 
 def key_of(part: Sums) -> Key:

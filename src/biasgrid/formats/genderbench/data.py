@@ -15,7 +15,7 @@ from pydantic import Field
 from biasgrid.base.faults import Fault, InputError, Problem, one_of, value_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.sections import Section
-from biasgrid.families.probe.files.evaluators import GENDERS
+from biasgrid.families.probe.definitions import GENDERS
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
 MASCULINITY_EXPECTED = "a number, the larger the more masculine"
@@ -96,21 +96,6 @@ def read_pairs(path: Path, columns: tuple[str, str], checked: Callable[[Any], An
     return found
 
 
-def read_names(path: Path) -> dict[str, str]:
-    """Reads the gender of each name."""
-    return read_pairs(path, ("name", "gender"), gender)
-
-
-def read_races(path: Path) -> dict[str, str]:
-    """Reads the race of each name."""
-    return read_pairs(path, ("name", "race"), str)
-
-
-def read_jobs(path: Path) -> dict[str, float]:
-    """Reads the score of each job."""
-    return read_pairs(path, ("job", "score"), score_of_job)
-
-
 def read_inventories(path: Path) -> dict[str, list[str]]:
     """Reads the words of each inventory and gender; keys such as `bem male`.
 
@@ -129,21 +114,16 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
         raise InputError(
             Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words of both") for name, of in lacking
         )
-    return {list_of(name, of): words for name, each in lists.items() for of, words in each.items()}
+    return {f"{name} {of}": words for name, each in lists.items() for of, words in each.items()}
 
 
 READERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
-    NAMES: read_names,
-    RACES: read_races,
-    JOBS: read_jobs,
+    NAMES: lambda path: read_pairs(path, ("name", "gender"), gender),
+    RACES: lambda path: read_pairs(path, ("name", "race"), str),
+    JOBS: lambda path: read_pairs(path, ("job", "score"), score_of_job),
     INVENTORIES: read_inventories,
 }
 """By the keys of `LogSection`."""
-
-
-def list_of(inventory: str, of: str) -> str:
-    """Names the list of an inventory's words that are typical of a gender."""
-    return f"{inventory} {of}"
 
 
 def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], None]) -> None:

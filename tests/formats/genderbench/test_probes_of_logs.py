@@ -11,6 +11,8 @@ import pytest
 from small_logs import HE, NOBODY, SHE, Items, log_of, of_cell, one
 from small_probes import faults_of, instances_of
 
+from biasgrid.formats.genderbench.probes import KEY_MAKERS, PROBES
+
 
 def values_of(folder: Path, probe: str, items: Items, answers: Sequence[str]) -> dict[str, float | None]:
     """The metrics of a probe whose prompts are answered so, in their order."""
@@ -134,3 +136,18 @@ def test_of_jobs_the_balance_is_measured(tmp_path: Path) -> None:
 )
 def test_logs_of_which_no_probe_is_made(probe: str, items: Items, told: str, tmp_path: Path) -> None:
     assert told in faults_of(log_of(tmp_path, probe, items))[0]
+
+
+def test_numbers_of_what_a_log_lacks_are_left_out(tmp_path: Path) -> None:
+    answered = [{"logical_answer": "a", "stereotypical_answer": "a"}]
+    found = values_of(tmp_path / "bbq", "BbqProbe", [({"category": "disambiguous_stereotypical"}, answered)], ["(a)"])
+    assert found["logical_rate"] == found["stereotype_rate_disambiguous_stereotypical"] == 1
+    assert "stereotype_rate" not in found
+    posts = [({"contains_stress": True}, [{"gender": f"Genders.{gender}"}]) for gender in ("MALE", "FEMALE")]
+    found = values_of(tmp_path / "dreaddit", "DreadditProbe", posts, ["Yes.", "No."])
+    assert (found["male_tp"], found["female_fn"]) == (1, 1)
+    assert {"male_tn", "male_fp", "female_tn", "female_fp"}.isdisjoint(found)
+
+
+def test_all_that_makes_keys_is_named_by_a_probe() -> None:
+    assert {make for known in PROBES.values() for make, *_ in known.keys.values()} == KEY_MAKERS.keys()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
+import polars as pl
 
 from biasgrid.base.arrays import FloatArray
+from biasgrid.families.probe.metrics.sums import ITEMS
+from biasgrid.stats.sums import Sums
 
 CYCLES, SEED, COVERAGE = 1000, 123, 0.95
 DRAWS_AT_ONCE = 2**20
@@ -66,3 +70,23 @@ def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
         return float(known[0]), float(known[0])
     reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * known.std()
     return float(known.mean() - reach), float(known.mean() + reach)
+
+
+def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
+    """Yields numbers, those of the whole cell with the ends of their intervals, of the same draws for all."""
+    sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
+    splits = np.cumsum([each.shape[1] for each in sums])[:-1]
+    drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
+    for part in parts:
+        if is_of_cell(part):
+            ends = [None if np.isnan(end) else end for end in bootstrap_interval(part.finish(next(drawn)))]
+            groups = [None] * (len(part.keys) - 1)
+            low, high = (pl.Series([end, *groups], dtype=pl.Float64) for end in ends)
+            yield replace(part, keys=part.keys.with_columns(low=low, high=high))
+        else:
+            yield part
+
+
+def is_of_cell(part: Sums) -> bool:
+    """Says whether the first of some numbers is of all answers."""
+    return part.keys["group"][0] is None

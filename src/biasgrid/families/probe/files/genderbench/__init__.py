@@ -1,1 +1,0 @@
-"""GenderBench's own probes, of the logs that it writes of them."""
