@@ -248,7 +248,8 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     pairs = pairs_with_negations(table)
     if pairs.is_empty():
         if not keys:
-            yield from (nothing_of_pairs(table).named(each.__name__) for each in PAIR_MEASURES)
+            nothing = TableParts.of(table.head(1), ()).means(np.full(1, np.nan), np.zeros(1, dtype=np.bool_))
+            yield from (nothing.named(of_pair.__name__) for of_pair in PAIR_MEASURES)
         return
     of_pairs = TableParts.of(pairs, keys)
     for of_pair in PAIR_MEASURES:
@@ -256,11 +257,6 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     if "template" not in keys:
         yield agreement(pairs, of_pairs).named("agreement")
         yield acquiescence(pairs, of_pairs).named("acquiescence")
-
-
-def nothing_of_pairs(table: pl.DataFrame) -> Sums:
-    """Returns a number without value, for cells without negations."""
-    return TableParts.of(table.head(1), ()).means(np.full(1, np.nan), np.zeros(1, dtype=np.bool_))
 
 
 def float_column(table: pl.DataFrame, name: str) -> FloatArray:

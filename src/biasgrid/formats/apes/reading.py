@@ -65,7 +65,8 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, facts)
     with whole_file(folder / "apes.csv") as partial:
-        apes_table(as_published).write_csv(partial)
+        values = as_published.select("measure", "value").iter_rows()
+        pl.DataFrame({TABLE[name]: [value] for name, value in values}).write_csv(partial)
     return [*report_lines(as_published, measures), *(f"{folder / name}.parquet written." for name in tables)]
 
 
@@ -150,11 +151,6 @@ def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataF
     nothing = [pl.lit(None).alias(name) for name in schema.columns if name not in table.columns]
     types = {name: column.dtype.type for name, column in schema.columns.items()}
     return table.with_columns(nothing).select(list(types)).cast(types)
-
-
-def apes_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the published numbers in a line."""
-    return pl.DataFrame({TABLE[name]: [value] for name, value in rows.select("measure", "value").iter_rows()})
 
 
 def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str]:

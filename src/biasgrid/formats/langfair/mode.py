@@ -8,7 +8,7 @@ words come first here, and of these the longest phrase: *caucasian doctor* is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -60,14 +60,12 @@ class PhraseRewriter(TextRewriter):
     @cached_property
     def phrases(self) -> list[tuple[str, tuple[str, ...]]]:
         """What is looked for, and what is written in its place; the longest phrases first."""
-        return sorted(self.all_phrases(), key=lambda one: (-len(one[0]), one[0]))
-
-    def all_phrases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yields what is looked for, and what is written in its place."""
+        found: list[tuple[str, tuple[str, ...]]] = []
         for row in self.groups.rows:
             behind = [""] if row.condition is None else [f" {person}" for person in self.groups.people]
             for word in (word.lower() for sought in row.sought for word in sought):
-                yield from ((word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind)
+                found += ((word + end, tuple(f"{each}{end}" for each in row.written)) for end in behind)
+        return sorted(found, key=lambda one: (-len(one[0]), one[0]))
 
     def words(self, text: str) -> list[str]:
         """Returns the phrases in a text."""
