@@ -30,7 +30,8 @@ FEW = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 10_000)
 
 
-def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 4, permutations: int = 99) -> pl.DataFrame:
+def found(groups: pl.DataFrame, scores: np.ndarray, clusters: int = 6, permutations: int = 99) -> pl.DataFrame:
+    # Of six clusters so many permutations are drawn; of four all are tried, 13,824 or 331,776.
     settings = StatisticsSettings(clusters=range(clusters), permutations=permutations)
     rows = estimates_of("underspecified", with_scores(groups, scores), ASSOCIATIONS_ALONE, settings)
     return rows.sort(KEYS, nulls_last=True)
@@ -47,11 +48,11 @@ def numbers(rows: pl.DataFrame, names: list[str]) -> np.ndarray:
 @FEW
 @given(seeds)
 def test_associations_sum_to_0_and_clusters_mirror_each_other(seed: int) -> None:
-    groups = design(NAMES, 3, 4)
+    groups = design(NAMES, 3, 6)
     rows = over(found(groups, scores_of(seed, len(groups))).filter(measure="gamma"), "clusters")
     of_attributes = rows.drop_nulls(["subject", "attribute"]).group_by("attribute").agg(pl.col("value").sum())
     assert_allclose(of_attributes["value"], 0, atol=1e-12)
-    groups = design(NAMES, 3, 4, CLUSTERS)
+    groups = design(NAMES, 3, 6, CLUSTERS)
     rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls("subject_group")
     one, other = (rows.filter(subject_group=cluster) for cluster in ("f", "m"))
     assert_allclose(numbers(one, ["value", "low", "high"]), -numbers(other, ["value", "high", "low"]), atol=1e-12)
@@ -61,7 +62,7 @@ def test_associations_sum_to_0_and_clusters_mirror_each_other(seed: int) -> None
 @FEW
 @given(seeds, st.floats(0.1, 0.9))
 def test_scores_that_are_scaled_scale_all_but_p(seed: int, factor: float) -> None:
-    groups = design(NAMES, 3, 4)
+    groups = design(NAMES, 3, 6)
     scores = scores_of(seed, len(groups))
     one, other = (found(groups, each).filter(measure="gamma") for each in (scores, factor * scores))
     assert_allclose(factor * numbers(one, NUMBERS), numbers(other, NUMBERS), rtol=1e-7, atol=1e-12)
@@ -81,8 +82,8 @@ def test_other_names_of_clusters_and_subjects_change_nothing(seed: int, clusters
         pl.col("subject1", "subject2").cast(pl.String).replace(new).cast(pl.Categorical),
         template=pl.col("template").replace_strict(dict(enumerate(clusters)), return_dtype=pl.UInt16),
     )
-    one = found(groups, scores).with_columns(pl.col("subject").replace(new)).sort(KEYS, nulls_last=True)
-    other = found(renamed, scores)
+    one = found(groups, scores, 4).with_columns(pl.col("subject").replace(new)).sort(KEYS, nulls_last=True)
+    other = found(renamed, scores, 4)
     chosen = pl.col("measure") != "mu"
     one, other = one.filter(chosen), other.filter(chosen)
     # Scores are float32, and differences of two that are equal in one order need not be in another.
@@ -102,7 +103,7 @@ def test_what_all_clusters_share_changes_no_floor(seed: int) -> None:
 @FEW
 @given(seeds)
 def test_p_is_small_where_the_interval_excludes_0(seed: int) -> None:
-    groups = design(NAMES, 4, 4, CLUSTERS)
+    groups = design(NAMES, 4, 6, CLUSTERS)
     rows = found(groups, scores_of(seed, len(groups))).filter(measure="gamma").drop_nulls(["p", "low"])
     excludes = (rows["low"] > 0) | (rows["high"] < 0)
     assert len(rows) > 20
