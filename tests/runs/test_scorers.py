@@ -19,7 +19,7 @@ from transformers import AutoTokenizer
 from biasgrid.cli.commands.plan import plan_table
 from biasgrid.cli.commands.status import status_table
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families.scorers import texts_of_cell
+from biasgrid.families.responses import texts_of_cell
 from biasgrid.jobs.progress import Beat
 from biasgrid.runs.counts import Estimate
 from biasgrid.runs.failures import Failure

@@ -11,7 +11,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from biasgrid.families.cell import cell_location, measure_cell
-from biasgrid.families.scorers import read_scorers
+from biasgrid.families.responses import read_scorers
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.claims.facts import COVERAGE
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS

@@ -10,7 +10,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
-from biasgrid.families.scorers import texts_of_cell
+from biasgrid.families.responses import texts_of_cell
 from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import provenance_digests, table_provenance
 

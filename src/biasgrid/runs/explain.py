@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import MeasuredCell, measured_values
-from biasgrid.families.scorers import read_scorers
+from biasgrid.families.responses import read_scorers
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from

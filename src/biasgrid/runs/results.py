@@ -14,7 +14,7 @@ from biasgrid.base.files import read_made
 from biasgrid.base.references import load, stage
 from biasgrid.config import load_config
 from biasgrid.families.cell import observe_cell
-from biasgrid.families.scorers import read_scorers
+from biasgrid.families.responses import read_scorers
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
 from biasgrid.tables.completeness import read_whole_cell

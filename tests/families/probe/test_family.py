@@ -71,4 +71,4 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 def test_cells_are_measured_again_when_the_intervals_of_a_mode_change() -> None:
-    assert [f"{module}:with_bootstrap_ends" for module in FAMILY.measure_code] == [*INTERVALS_OF_MODE.values()]
+    assert {*FAMILY.modes.values()} == {*INTERVALS_OF_MODE.values()}

@@ -17,7 +17,7 @@ from small_tables import predictions_of, whole, write_instances
 from tiny_checkpoints import LABELS
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig
 
-from biasgrid.families.scorers import read_scorers, texts_of_cell
+from biasgrid.families.responses import read_scorers, texts_of_cell
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
 from biasgrid.inference.models.scorers.text_scores import class_places
