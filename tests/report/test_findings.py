@@ -157,6 +157,15 @@ def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None
     assert "no association stands out in names: one of 0.0812 in names would have been seen with 80 % power" in told
 
 
+def test_a_size_that_no_number_can_have_is_not_told() -> None:
+    cells = {"names/tiny": {"detectable": {"gamma": {"subject": 1.06}}}}
+    quiet = known_of(association("Ann", 0.5, None, 0.3))
+    told = sentence(summary({"dataset": "names"}), quiet, GridFacts(cells=cells, ranges={"names": {"gamma": [-1, 1]}}))
+    assert "too little was asked to see with 80 % power any association, however large" in told
+    assert "1.06" not in told
+    assert "one of 1.06 would have been seen" in sentence(summary({"dataset": "names"}), quiet, GridFacts(cells=cells))
+
+
 def test_what_could_not_be_tested_is_in_every_count() -> None:
     untestable = {"q": None, "reason": "untestable: equal in all 4 clusters"}
     rows = known_of(

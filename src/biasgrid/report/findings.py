@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -263,7 +264,10 @@ def power_findings(name: str, sizes: Mapping[str, float | None], tested: int) ->
         sizes: by these datasets, from `detectable`.
         tested: how many datasets were tested.
     """
-    known = [(dataset, size) for dataset, size in sizes.items() if size is not None]
+    if beyond := [dataset for dataset, size in sizes.items() if size == inf]:
+        of = f" in {join_names(beyond)}" if tested > 1 else ""
+        yield f"too little was asked{of} to see with 80 % power any {name}, however large"
+    known = [(dataset, size) for dataset, size in sizes.items() if size is not None and isfinite(size)]
     if known:
         several = ", ".join(f"{format_number(size)}{f' in {dataset}' * (tested > 1)}" for dataset, size in known)
         where = "" if len(sizes) == tested else f"no {name} stands out in {join_names([each for each, _ in known])}: "

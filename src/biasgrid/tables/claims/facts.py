@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,13 +64,17 @@ class GridFacts(NamedTuple):
     def detectable(self, model: str, dataset: str, tested: Iterable[tuple[str, str]]) -> float | None:
         """Returns which size of the numbers of a cell is found in 80 % of cells, None where that is unknown.
 
+        It is infinite where it is beyond the range of the measure: no number can be so large.
+
         Args:
             model: the model's name.
             dataset: the dataset's name.
             tested: measures, each with the key that says what its tests are about; of several the largest size counts.
         """
         sizes = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE, {})
-        return max((size for name, key in tested if (size := sizes.get(name, {}).get(key)) is not None), default=None)
+        found = {name: size for name, key in tested if (size := sizes.get(name, {}).get(key)) is not None}
+        ends = {name: self.range_of({"dataset": dataset, "measure": name})[1] for name in found}
+        return max((size if size < ends[name] else inf for name, size in found.items()), default=None)
 
     def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         """Yields how large numbers are beside the answer probability that bounds them, where that is small.
