@@ -6,7 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.families.measures import OUTCOME_DIFFERENCES
 from biasgrid.report.findings import findings, read_tested
+from biasgrid.tables.claims.counts import OUTCOME_MEASURES
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
@@ -155,6 +157,17 @@ def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None
     loud = association("Ann", 0.5, 0.4, 0.001, dataset="others")
     told = sentence(lines, known_of(quiet, loud), GridFacts(cells=cells))
     assert "no association stands out in names: one of 0.0812 in names would have been seen with 80 % power" in told
+
+
+def test_of_probes_the_headlines_are_claims_beside_how_answers_ended() -> None:
+    assert [each.__name__ for each in OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
+    refused = {"dataset": "hiring", "measure": "refused_difference", "group": "a", "other": "b", "value": 0.0, "q": 1.0}
+    gap = {"dataset": "hiring", "measure": "gap", "value": 0.75, "p": 0.001}
+    assert sentence(summary(gap), known_of(refused)).startswith("tiny: more than noise overall (p 0.00200); ")
+    assert "no more than noise overall (p 1.00)" in sentence(summary(gap | {"p": None}), known_of(refused))
+    # Of other families the headline's p is of what is tested one by one, or of names alone.
+    tested = refused | {"measure": "difference"}
+    assert "no more than noise overall (p 1.00)" in sentence(summary(gap), known_of(refused, tested))
 
 
 def test_a_size_that_no_number_can_have_is_not_told() -> None:

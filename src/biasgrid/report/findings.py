@@ -16,6 +16,7 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.counts import (
     ASSOCIATIONS,
     GROUPS,
+    OUTCOME_MEASURES,
     counted_tests,
     is_untestable,
     significant_tests,
@@ -174,7 +175,7 @@ def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str
 
     It is the p of the headline where single subjects are tested against 0. Elsewhere the smallest q of tests that are
     corrected together is their p together (Simes), and those of several kinds and bias types are joined in the same
-    way.
+    way; with the p of headlines where nothing is tested one by one but how answers ended, as in probes.
 
     Args:
         headlines: the cell's headlines.
@@ -189,6 +190,8 @@ def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str
         return whole
     kinds = tests.drop_nulls("q").group_by("measure", "options", "bias_type", maintain_order=True)
     smallest = kinds.agg(pl.col("q").min())["q"].to_list()
+    if tests["measure"].is_in(OUTCOME_MEASURES).all():
+        smallest += headlines["p"].drop_nulls().to_list()
     return simes(smallest) if smallest else None
 
 

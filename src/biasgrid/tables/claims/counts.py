@@ -13,6 +13,8 @@ ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
 """Keys of associations, those of groups of subjects first: they are relative to the other subjects of a list."""
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
+OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_difference")
+"""What is tested of how answers ended, in all families: refused, not understood, cut short."""
 CELL = ["model", "dataset"]
 UNTESTABLE = "untestable"
 """How the reason begins why a number could not be tested."""
