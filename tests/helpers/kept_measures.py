@@ -45,7 +45,7 @@ def keep(results: Path) -> None:
     measures = read_tables(sorted(results.glob("measures/*/*.parquet")), MEASURES).select("model", *columns)
     synthetic = read_tables(sorted(results.glob("synthetic/*/synthetic.parquet")), SYNTHETIC)
     rows = pl.concat([synthetic.select("strength", *columns), measures], how="diagonal_relaxed")
-    table = rows.select("strength", "model", *columns).cast({pl.Categorical: pl.String})
+    table = rows.select("strength", "model", *columns).drop_nulls("value").cast({pl.Categorical: pl.String})
     facts = {"machine": machine(), "weights": json.dumps(weights_of(results), sort_keys=True)}
     table.write_parquet(KEPT, compression="zstd", compression_level=19, metadata=facts)
 

@@ -156,7 +156,7 @@ def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(results: 
 def test_of_a_placebo_nothing_is_significant(results: Path):
     rows = read_tables(results.glob("measures/placebo/*.parquet"), MEASURES)
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
-    assert len(tests) == (3 + 3 + 2) * 16
+    assert len(tests) == (3 + 3 + 2) * 48
     assert tests["q"].min() > 0.05
 
 

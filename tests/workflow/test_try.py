@@ -69,7 +69,7 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     assert config["run"] == {"models": ["my-model"], "datasets": ["gender", "gender-placebo"]}
     assert "limit" in config["datasets"]["gender"]
     summary = pl.read_parquet(tried / "results/try-my-model/summary.parquet")
-    assert summary.filter(measure="mu_corrected")["low"].is_not_null().all()
+    assert summary.filter(dataset="gender", measure="mu_corrected")["low"].is_not_null().all()
     assert (tried / "results/try-my-model/report/index.html").exists()
     assert f"snakemake --cores all --configfile {CONFIG}" in told
     assert re.search(r"my-model: .*no association of [\d,]+ tested stands out", told)
@@ -90,7 +90,8 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
     assert refused.exit_code == 1
     assert "has no model of the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
-    cell, _ = json.loads(Path("references/mine.json").read_text())["cells"]
+    cells = {cell["dataset"]: cell for cell in json.loads(Path("references/mine.json").read_text())["cells"]}
+    cell = cells["gender"]
     assert cell["asked"] == manifest["word_lists"]["gender/qa"]
     assert cell["model"].endswith(manifest["models"]["my-model"]["weights"])
     assert (cell["scoring"], cell["precision"], cell["biasgrid"]) == ("exact", "float32", manifest["biasgrid"])
