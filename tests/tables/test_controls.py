@@ -141,6 +141,14 @@ def test_a_control_is_withheld_with_its_dataset_where_names_are_improbable() -> 
     assert of_control.startswith("the control is not measurable (acts: ")
 
 
+def test_a_control_that_is_withheld_with_its_dataset_is_missing_though_its_size_was_used() -> None:
+    beside = known_of("faith", [0.01]).with_columns(control=pl.lit("acts"))
+    summary = summary_of(*improbable("faith", "acts"), beside, known_of("acts", [0.01, 1.0]))
+    (row,) = summary.filter(measure="control").to_dicts()
+    assert row["value"] is None
+    assert row["flag"].startswith("the control is not measurable (acts: ")
+
+
 def test_a_control_of_improbable_names_is_shown_where_its_dataset_is() -> None:
     summary = summary_of(*improbable("acts", "faith"))
     assert summary.filter(measure="mu_corrected")["value"].to_list() == [0.1, 0.1]

@@ -70,9 +70,10 @@ def control(
         tests = found.filter(model=model, dataset=dataset)
         tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
         flag = control_problem(rows.filter(model=model, dataset=dataset).to_dicts(), name, significant, tested)
-        flag = None if (model, name) in beside else flag
         # What is not measurable shows nothing, quiet or not.
-        value = float(significant) if tested and not (flag or "").startswith(NO_NUMBERS) else None
+        is_missing = (flag or "").startswith(NO_NUMBERS)
+        flag = None if (model, name) in beside and not is_missing else flag
+        value = float(significant) if tested and not is_missing else None
         lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
     return pl.DataFrame(lines, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
