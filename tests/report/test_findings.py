@@ -284,6 +284,8 @@ def test_sizes_of_datasets_and_controls_are_told_together(low: float, more: str)
     )
     told = sentence(lines, known_of(association("Ann", 0.5, 0.4, 0.001, control="twins")))
     assert f"share strength of names 0.152, of its control (twins) 0: {more} than the control" in told
+    withheld = lines.with_columns(value=pl.when(pl.col("dataset") != "twins").then("value"))
+    assert "of its control" not in sentence(withheld, known_of(association("Ann", 0.5, 0.4, 0.001)))
     # The p against 0 of the headline is no question where there is a control.
     assert told.startswith("tiny: more than noise overall (p 0.00100)")
 

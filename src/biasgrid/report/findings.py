@@ -327,15 +327,18 @@ def size_findings(lines: pl.DataFrame) -> dict[tuple[str, str], str]:
     Args:
         lines: rows of the summary of a model.
     """
-    values = {(row["dataset"], row["measure"]): row["value"] for row in lines.filter(options="").to_dicts()}
+    known = lines.filter(options="").drop_nulls("value")
+    values = {(row["dataset"], row["measure"]): row["value"] for row in known.to_dicts()}
     found = {}
     for row in lines.filter(measure=CONTROL_DIFFERENCE).drop_nulls("value").to_dicts():
         chosen, dataset = options_of(row["options"]), row["dataset"]
-        size, of_control = (format_number(max(values[of, chosen["size"]], 0)) for of in (dataset, chosen["control"]))
-        more = "more" if row["low"] > 0 else "no more"
+        both = [(of, chosen["size"]) for of in (dataset, chosen["control"])]
+        if not values.keys() >= {*both}:
+            continue
+        size, of_control = (format_number(max(values[each], 0)) for each in both)
         found[dataset, chosen["control"]] = (
             f"{chosen['size'].replace('_', ' ')} of {dataset} {size}, of its control ({chosen['control']}) "
-            f"{of_control}: {more} than the control"
+            f"{of_control}: {'' if row['low'] > 0 else 'no '}more than the control"
         )
     return found
 
