@@ -11,6 +11,7 @@ import math
 import re
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ class ModelServer:
             same to all, `false echo` scores what is written alone.
         model: what it calls itself; None for what it is asked for. `only` refuses all other names.
         key: the key it wants, None for none.
-        seconds: how long an answer takes.
+        seconds: how long an answer takes; a test that lowers it frees those who wait.
         says: changes the body of an answer to a prompt, the n-th attempt from 0: what it returns is sent.
         unknown: a parameter that it refuses with 422.
         limit: the parameter that limits its answers, of which only those that shall count are long.
@@ -124,8 +125,11 @@ class ModelServer:
             return response(422, json.dumps({"object": "error", "message": {"detail": detail}}).encode())
         if fault is not None and fault.startswith("to "):
             return response(307, b"", {"location": fault.removeprefix("to ")})
-        if self.seconds or fault == "slow":
-            await asyncio.sleep(30 if fault == "slow" else self.seconds)
+        if fault == "slow":
+            await asyncio.sleep(30)
+        asked = time.monotonic()
+        while (left := asked + self.seconds - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, 0.05))
         broken = self.broken(fault)
         if broken is not None or fault == "drop":
             return broken

@@ -158,7 +158,7 @@ def test_a_disk_without_room_for_answers_pays_nothing(small_disk: Path, serve: S
 
 
 def test_two_jobs_at_one_store_wait_for_each_other(serve: Servers, cell: Cells) -> None:
-    server = serve(seconds=0.3)
+    server = serve(seconds=300)
     ours = cell(server, 40, concurrency=2)
     process = started(ours, server, 40)
     deadline = time.monotonic() + 60
@@ -166,6 +166,7 @@ def test_two_jobs_at_one_store_wait_for_each_other(serve: Servers, cell: Cells) 
         time.sleep(0.01)
     with pytest.raises(UserError, match=r"requests.lock: held for .* minutes by another job; end that job"):
         ours.ask(seconds_without_progress=2)
+    server.seconds = 0
     process.wait()
     assert len(ours.lines) == 40
     assert json.loads(ours.store.read_text().splitlines()[0]) == {"biasgrid_answers": 2}
