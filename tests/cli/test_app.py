@@ -213,7 +213,7 @@ def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:
     plan = json.loads(result.output)
     assert len(plan["cells"]) == 6
     cell = plan["cells"][2]
-    assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 72, "at most")
+    assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 72, "about")
     assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (7.2, None, None, None)
     assert plan["totals"]["shards"] == 9
 

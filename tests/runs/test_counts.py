@@ -18,23 +18,24 @@ class Outer:
     parts: list[Inner]
 
 
-def test_products_are_known_as_their_loosest_factor_is() -> None:
+def test_a_product_is_exact_where_both_factors_are() -> None:
     assert Estimate(4).times(2.5) == Estimate(10)
-    assert Estimate(4, "at most").times(2, "sampled") == Estimate(8, "at most")
-    assert Estimate(4, "at most").times(2, "about") == Estimate(8, "about")
+    assert Estimate(4).times(2, exact=False) == Estimate(4, exact=False).times(2) == Estimate(8, exact=False)
     assert Estimate(4).times(None).value is None
     assert UNKNOWN_NUMBER.times(2).value is None
 
 
-def test_sums_are_known_as_their_loosest_part_is_and_unknown_with_an_unknown_part() -> None:
+def test_a_sum_is_exact_where_all_parts_are_and_unknown_with_an_unknown_part() -> None:
     assert total([]) == Estimate(0)
-    assert total([Estimate(1), Estimate(2, "sampled")]) == Estimate(3, "sampled")
-    assert total([Estimate(1, "about"), Estimate(2, "at most")]) == Estimate(3, "about")
+    assert total([Estimate(1), Estimate(2)]) == Estimate(3)
+    assert total([Estimate(1), Estimate(2, exact=False)]) == Estimate(3, exact=False)
     assert total([Estimate(1), UNKNOWN_NUMBER]) == UNKNOWN_NUMBER
 
 
 def test_json_has_plain_numbers_and_how_they_are_known() -> None:
-    content = json_data(Outer(UNKNOWN_NUMBER, [Inner(Estimate(33.0, "about"), ["a"]), Inner(Estimate(0.12345), [])]))
+    content = json_data(
+        Outer(UNKNOWN_NUMBER, [Inner(Estimate(33.0, exact=False), ["a"]), Inner(Estimate(0.12345), [])])
+    )
     assert content == {
         "count": None,
         "count_is": None,

@@ -47,7 +47,7 @@ def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> N
     whole, third = told.steps[:2]
     # Two clusters that differ by ASSUMED, with one degree of freedom.
     assert whole.width.value == pytest.approx(2 * 12.706 * ASSUMED / math.sqrt(2), rel=1e-4)
-    assert whole.width.kind == "about"
+    assert whole.width.exact is False
     assert third.width.value == pytest.approx(whole.width.value / math.sqrt(0.3), rel=1e-9)
     assert third.instances.value == pytest.approx(0.3 * 144)
     models = sum(

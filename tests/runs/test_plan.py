@@ -61,7 +61,7 @@ def test_instances_are_counted_without_any_file_of_a_run(grid: Config) -> None:
 
 
 def test_a_tokenizer_that_is_not_at_hand_makes_a_count_an_upper_bound(grid: Config) -> None:
-    assert cell_of(planned(grid), "masked").instances == Estimate(PEOPLE / 2, "at most")
+    assert cell_of(planned(grid), "masked").instances == Estimate(PEOPLE / 2, exact=False)
 
 
 @pytest.mark.parametrize("fetched", [False, True])
@@ -95,7 +95,7 @@ def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_l
     write_instances(instances, table, KEYS, word_lists=lists.digest())
     assert cell_of(planned(grid), "masked").instances == Estimate(3 * 2 * 1 * 3 * 2)
     write_instances(instances, table, KEYS, word_lists="of other lists")
-    assert cell_of(planned(grid), "masked").instances.kind == "at most"
+    assert cell_of(planned(grid), "masked").instances.exact is False
 
 
 @pytest.mark.parametrize(("architecture", "model"), [("bert", "one"), ("roberta", "one"), ("bert", "masked")])
@@ -112,7 +112,7 @@ def test_tokens_are_those_of_the_models_tokenizer(
         (questions, contexts) if model == "one" else ([f"{a} {b}" for a, b in zip(contexts, questions, strict=True)],)
     )
     lengths = [len(ids) for ids in tokenizer(*pairs)["input_ids"]]
-    assert cell_of(planned(config), model, "pairs").tokens == Estimate(sum(lengths), "sampled")
+    assert cell_of(planned(config), model, "pairs").tokens == Estimate(sum(lengths), exact=False)
 
 
 def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
@@ -142,7 +142,7 @@ def test_system_texts_are_counted() -> None:
 
 def test_without_a_tokenizer_tokens_are_estimated_from_words(grid: Config) -> None:
     tokens = cell_of(planned(grid), "one").tokens
-    assert tokens.kind == "about"
+    assert tokens.exact is False
     assert 12 * PEOPLE < tokens.value < 16 * PEOPLE
 
 
@@ -157,7 +157,7 @@ def test_flop_are_two_per_token_and_parameter_that_is_not_looked_up(
     ]
     cell = cell_of(planned(local_grid), "one")
     assert cell.parameters == sum(computed)
-    assert cell.flop == Estimate(2 * sum(computed) * cell.tokens.value, "sampled")
+    assert cell.flop == Estimate(2 * sum(computed) * cell.tokens.value, exact=False)
 
 
 def test_before_a_model_is_fetched_its_flop_are_unknown_and_so_is_the_time(grid: Config) -> None:
@@ -227,7 +227,7 @@ def test_sizes_are_estimated_before(tmp_path: Path) -> None:
     config = parse_config(content, "config.yaml")
     estimate = planned(config).cells[0].instances_bytes
     write_instances(expanded(config, "religion", "qa"), tmp_path / "table.parquet", KEYS)
-    assert estimate.kind == "about"
+    assert estimate.exact is False
     assert estimate.value == pytest.approx((tmp_path / "table.parquet").stat().st_size, rel=0.1)
 
 

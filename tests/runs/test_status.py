@@ -79,7 +79,7 @@ def test_a_cell_waits_until_it_is_begun(layout: Layout) -> None:
 def test_instances_that_are_not_expanded_are_counted_by_the_word_lists(layout: Layout) -> None:
     cell = status_of(layout, dataset="pairs")
     assert (cell.expanded, cell.instances) == (False, Estimate(PAIRS))
-    assert status_of(layout, "masked").instances.kind == "at most"
+    assert status_of(layout, "masked").instances.exact is False
 
 
 def test_word_lists_are_read_only_where_they_are_needed(layout: Layout) -> None:

@@ -13,14 +13,12 @@ from rich.text import Text
 if TYPE_CHECKING:
     import polars as pl
 
-    from biasgrid.runs.counts import Estimate, EstimateKind
+    from biasgrid.runs.counts import Estimate
     from biasgrid.runs.plan import CellPlan
     from biasgrid.runs.status import CellStatus
 
 NARROWEST_NAME = 12
 """Characters to which a column of names may be cut before other columns are left out."""
-ESTIMATE_MARKS: dict[EstimateKind, str] = {"exact": "", "sampled": "", "at most": "<= ", "about": "~"}
-"""The prefix of a number, by how it is known."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
@@ -112,7 +110,7 @@ def time_text(seconds: float) -> str:
 
 def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
     """Returns an estimate with its mark, `-` where it is unknown."""
-    return "-" if figure.value is None else ESTIMATE_MARKS[figure.kind] + word(figure.value)
+    return "-" if figure.value is None else ("" if figure.exact else "~") + word(figure.value)
 
 
 def bytes_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""How many rows tables have and will have, without reading or making them: known, bounded or estimated numbers."""
+"""How many rows tables have and will have, without reading or making them: exact or estimated numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
@@ -22,27 +22,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-EstimateKind = Literal["exact", "sampled", "at most", "about"]
-LOOSENESS: tuple[EstimateKind, ...] = get_args(EstimateKind)
-"""From the firmest kind to the loosest."""
-
-
 @dataclass(frozen=True)
 class Estimate:
-    """A number and how it is known.
+    """A number, and whether it is exact.
 
     Attributes:
         value: the number, None where it is unknown.
-        kind: `exact`; `sampled`, from an even sample; `at most`, an upper bound; or `about`, a rough estimate.
+        exact: False for an estimate; where something can only be less, such as texts that may turn out to be the same,
+            the estimate is the largest it can be.
     """
 
     value: float | None
-    kind: EstimateKind = "exact"
+    exact: bool = True
 
-    def times(self, factor: float | None, kind: EstimateKind = "exact") -> Estimate:
-        """Multiplies with another number, which is known in its own way; unknown where one of the two is."""
+    def times(self, factor: float | None, exact: bool = True) -> Estimate:
+        """Multiplies with another number, which may be an estimate; unknown where one of the two is."""
         product = None if self.value is None or factor is None else self.value * factor
-        return Estimate(product, loosest([self.kind, kind]))
+        return Estimate(product, self.exact and exact)
 
 
 UNKNOWN_NUMBER = Estimate(None)
@@ -50,23 +46,18 @@ UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
 def total(estimates: Iterable[Estimate]) -> Estimate:
-    """Adds estimates; the sum is known as its loosest part is, and not at all where a part is unknown."""
+    """Adds estimates; the sum is unknown where a part is, and exact where all parts are."""
     parts = list(estimates)
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
         return UNKNOWN_NUMBER
-    return Estimate(sum(values), loosest(part.kind for part in parts))
-
-
-def loosest(kinds: Iterable[EstimateKind]) -> EstimateKind:
-    """Returns the loosest of some kinds, `exact` of none."""
-    return max(kinds, key=LOOSENESS.index, default="exact")
+    return Estimate(sum(values), all(part.exact for part in parts))
 
 
 def json_data(value: Any) -> Any:
     """Turns dataclasses into what JSON can hold.
 
-    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, its kind or null where it is unknown.
+    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, `exact`, `about` or null where it is unknown.
     """
     if isinstance(value, list):
         return [json_data(part) for part in value]
@@ -79,7 +70,7 @@ def json_data(value: Any) -> Any:
             # An integer where no decimals are left.
             short = None if part.value is None else round(part.value, 3)
             content[field.name] = int(short) if short is not None and short == int(short) else short
-            content[f"{field.name}_is"] = None if part.value is None else part.kind
+            content[f"{field.name}_is"] = None if part.value is None else "exact" if part.exact else "about"
         else:
             content[field.name] = json_data(part)
     return content
@@ -136,7 +127,7 @@ def count_instances(
     """Counts the instances of datasets' variants from their word lists.
 
     Where a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand, or if the
-    instances table was made from these word lists; else it is an upper bound, for all subjects.
+    instances table was made from these word lists; else it is estimated as that of all subjects.
 
     Args:
         layout: where files lie.
@@ -158,7 +149,7 @@ def count_instances(
         if facts is not None and facts.provenance.get("word_lists") == content.digest():
             counts[dataset, variant] = counted, Estimate(facts.rows)
         else:
-            counts[dataset, variant] = counted, Estimate(counted.instances, "exact" if exact else "at most")
+            counts[dataset, variant] = counted, Estimate(counted.instances, exact)
     return counts
 
 

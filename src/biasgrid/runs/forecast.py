@@ -160,7 +160,7 @@ def forecast_variant(
         number,
         noise.clusters,
         len(found),
-        [forecast_share(noise, share, alpha, cells, known=bool(found)) for share in SAMPLED_SHARES],
+        [forecast_share(noise, share, alpha, cells) for share in SAMPLED_SHARES],
         wanted,
         clusters_for_width(noise, width, alpha) if missed and width is not None else None,
     )
@@ -172,11 +172,9 @@ def template_cluster_count(config: Config, lists: Mapping[tuple[str, str], Lists
     return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
 
 
-def forecast_share(
-    noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan], known: bool
-) -> ForecastShare:
-    """Returns what a share costs and how wide its intervals are: without a finished cell, only about."""
+def forecast_share(noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan]) -> ForecastShare:
+    """Returns what a share costs and how wide its intervals will be."""
     found = precision_at(noise, share, alpha)
-    width, effect = (Estimate(None if isnan(each) else each, "sampled" if known else "about") for each in found)
-    instances = cells[0].instances.times(share, "about" if share < 1 else "exact")
+    width, effect = (Estimate(None if isnan(each) else each, exact=False) for each in found)
+    instances = cells[0].instances.times(share, exact=share == 1)
     return ForecastShare(share, instances, width, effect, total(cell.seconds for cell in cells).times(share))

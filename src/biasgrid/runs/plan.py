@@ -28,7 +28,6 @@ from biasgrid.runs.counts import (
     InstancesToAsk,
     checkpoint_folder,
     count_instances,
-    loosest,
     table_facts,
     total,
 )
@@ -69,12 +68,13 @@ class Costs:
     """What is asked and what that costs, of a cell or of several together.
 
     Attributes:
-        instances: how many instances there are; of a scorer `at most` those of the writer, as long as its texts are
-            not there.
+        instances: how many instances there are; of a scorer at most those of the writer, as long as its texts are not
+            there.
         tokens: tokens of all inputs, special tokens included (words of several tokens need several inputs, and so do
-            the spellings of options that a server reads back); without the model's tokenizer `about`, from the words of
-            the texts.
-        requests: requests to a server, where there is one; `at most` while it is not known how it scores options.
+            the spellings of options that a server reads back); estimated from a sample, or without the model's
+            tokenizer from the words of the texts.
+        requests: requests to a server, where there is one; at most so many while it is not known how it
+            scores options.
         tokens_out: tokens that the server writes, at most.
         cost: what it charges for all instances, by the prices of the config.
         spent: what was spent on answers that are there, those included that are no longer used.
@@ -175,7 +175,7 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
         return Estimate(sum(table.stat().st_size for table in tables))
     if instances.value is None:
         return UNKNOWN_NUMBER
-    return Estimate(instances.value * row_bytes + TABLE_BYTES * len(tables), "about")
+    return Estimate(instances.value * row_bytes + TABLE_BYTES * len(tables), exact=False)
 
 
 def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
@@ -207,8 +207,8 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
     """
     if charge is None:
         return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
-    written = instances.times(charge.tokens_out, "at most")
-    cost = Estimate(charge.cost(tokens.value, written.value), loosest([tokens.kind, written.kind]))
+    written = instances.times(charge.tokens_out, exact=False)
+    cost = Estimate(charge.cost(tokens.value, written.value), exact=False)
     held = holdings_of(answers, [])
     spent = Estimate(charge.cost(held.tokens_in, held.tokens_out)) if held else Estimate(0)
     return {"requests": server_requests(charge, instances), "tokens_out": written, "cost": cost, "spent": spent}
@@ -216,7 +216,7 @@ def charges(charge: Charge | None, answers: Path, instances: Estimate, tokens: E
 
 def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
     """Multiplies what is asked once of each instance with the requests that each takes."""
-    return estimate.times(charge.requests, "exact" if charge.is_known else "at most")
+    return estimate.times(charge.requests, charge.is_known)
 
 
 class Planner:
@@ -304,14 +304,14 @@ class Planner:
     def texts_of_cell(self, dataset: str, writer: str) -> Estimate:
         """Counts the distinct texts of a cell: before they are written, there are at most as many as instances."""
         facts = table_facts(self.layout.texts(dataset, writer))
-        return self.instances_of_cell(dataset, writer).times(1, "at most") if facts is None else Estimate(facts.rows)
+        return self.instances_of_cell(dataset, writer).times(1, exact=False) if facts is None else Estimate(facts.rows)
 
     def tokens_of_texts(self, dataset: str, writer: str, model: str) -> Estimate:
         """Counts the tokens of a cell's texts: a sample of them or, before they are written, of the longest ones."""
         instances, table = self.texts_of_cell(dataset, writer), self.layout.texts(dataset, writer)
         if table_facts(table) is None:
             generation = self.config.models[writer].source.deciding_keys().get("generation")
-            return instances.times(generation["max_tokens"] if generation else None, "about")
+            return instances.times(generation["max_tokens"] if generation else None, exact=False)
         key = dataset, f"{SCORERS}/{writer}"
         if key not in self.texts:
             # Tables are imported where there is one: most plans need none.
@@ -348,8 +348,8 @@ class Planner:
             return instances
         length = self.mean_tokens(folder / "tokenizer.json", asked, joined) if folder else None
         if length is None:
-            return instances.times(words_per_instance(texts, joined), "about")
-        return instances.times(length, "sampled")
+            return instances.times(words_per_instance(texts, joined), exact=False)
+        return instances.times(length, exact=False)
 
     def mean_tokens(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""

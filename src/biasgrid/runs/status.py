@@ -234,7 +234,7 @@ def status_of_scorer(layout: Layout, dataset: str, writer: str, model: str, aske
         asked: how many instances the cell has.
     """
     shard, facts = layout.scorer(dataset, writer, model), table_facts(layout.texts(dataset, writer))
-    instances = asked.times(1, "at most") if facts is None else Estimate(facts.rows)
+    instances = asked.times(1, exact=False) if facts is None else Estimate(facts.rows)
     found, expanded = [status_of_shard(shard, "predict_scorer")], facts is not None
     return CellStatus(
         dataset=dataset,
@@ -287,7 +287,7 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
     """Returns the seconds that the rows take that are left, unknown where nothing runs."""
     if instances.value is None or not rate:
         return UNKNOWN_NUMBER
-    return Estimate(max(0, instances.value - rows) / rate, instances.kind)
+    return Estimate(max(0, instances.value - rows) / rate, instances.exact)
 
 
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:

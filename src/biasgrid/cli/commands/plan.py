@@ -15,7 +15,6 @@ from rich.text import Text
 from biasgrid.cli.options import AsJson, ConfigPath, WordListsFolder, load_checked_config
 from biasgrid.cli.output import console, print_text, report_errors
 from biasgrid.cli.tables import (
-    ESTIMATE_MARKS,
     bytes_text,
     cell_name,
     cost_text,
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from biasgrid.runs.plan import CellPlan, MachineRate, Plan, Totals
 
 MEANINGS = {
-    "<= ": "<= at most: a tokenizer not fetched yet may drop subjects, and texts not written yet may be the same",
-    "~": "~ estimated: tokens from words or the longest texts, sizes from rows",
+    "~": "~ estimated: tokens from a sample, sizes from rows; the largest possible where a tokenizer is not fetched, "
+    "which may drop subjects, or texts are not written yet, which may be the same",
     "-": "- not known before the model is fetched",
 }
 CHARGES = ["requests", "written", "cost", "spent"]
@@ -61,7 +60,7 @@ def plan(
 
     The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`;
     `samples` has what can be tested of each, `intervals` the keys of `Forecast` in biasgrid.runs.forecast. `x_is` tells
-    how the number `x` is known: exact, sampled, at most or about.
+    how the number `x` is known: exact or about.
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.counts import json_data, samples_told
@@ -144,7 +143,7 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
             speed = f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
         left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
     shown_marks = {
-        ESTIMATE_MARKS[figure.kind] if figure.value is not None else "-"
+        "-" if figure.value is None else "" if figure.exact else "~"
         for cell in (*planned.cells, *planned.scorers)
         for figure in (cell.instances, cell.tokens, cell.flop, cell.predictions_bytes)
     }
