@@ -29,10 +29,16 @@ datasets:
 run: {models: [answers, masked], datasets: [religion]}
 """)
 
+GENERAL = CONTENT | {
+    "plugins": ["plugins/greetings.py"],
+    "datasets": {"religion": {"family": "greetings", "title": "Religion", "texts": "greetings.txt"}},
+}
+"""The same without a built-in family; see the fixture `general`."""
 
-def changed(path: str, value: object) -> dict[str, Any]:
-    """The config with another value at a path such as `run.models`; None removes the key."""
-    content = deepcopy(CONTENT)
+
+def changed(path: str, value: object, of: dict[str, Any] = CONTENT) -> dict[str, Any]:
+    """A config with another value at a path such as `run.models`; None removes the key."""
+    content = deepcopy(of)
     *sections, key = path.split("/")
     section = content
     for part in sections:
