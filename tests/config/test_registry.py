@@ -1,7 +1,6 @@
 """Built-in families are found as those of plugins are: by entry points, of a checkout and of an installed package."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +28,6 @@ def families_in(folder: Path) -> list[str]:
     return run.stdout.split()
 
 
-def copy_package(folder: Path) -> Path:
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder / "src"
-
-
 def test_built_in_families_are_plugins_that_can_be_used_and_have_places_of_their_own() -> None:
     references = [point.value for point in registry.own_entry_points()]
     assert sorted(references) == sorted(registry.BUILT_IN.families.values())
@@ -43,14 +37,17 @@ def test_built_in_families_are_plugins_that_can_be_used_and_have_places_of_their
         registry.Plugin(reference, registry.import_plugin(reference)).check()
 
 
-def test_a_checkout_has_the_families_of_its_own_project_whatever_is_installed(tmp_path: Path) -> None:
-    source, project = copy_package(tmp_path), tmp_path / "pyproject.toml"
-    table = '[project.entry-points."biasgrid.plugins"]\nprobes = "biasgrid.families.probe"\n'
+def test_a_checkout_has_the_entry_points_of_its_own_project_whatever_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert registry.PROJECT_FILE == ROOT / "pyproject.toml"
+    project, table = tmp_path / "pyproject.toml", '[project.entry-points."biasgrid.plugins"]\nown = "own.family"\n'
+    monkeypatch.setattr(registry, "PROJECT_FILE", project)
     project.write_text(f'[project]\nname = "biasgrid"\n{table}')
-    assert families_in(source) == ["probe"]
+    assert [(point.name, point.value) for point in registry.own_entry_points()] == [("own", "own.family")]
     # A project of a user's own, in whose folder the package happens to be.
     project.write_text(f'[project]\nname = "other"\n{table}')
-    assert families_in(source) != ["probe"]
+    assert "own" not in [point.name for point in registry.own_entry_points()]
 
 
 @pytest.mark.slow

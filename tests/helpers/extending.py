@@ -22,13 +22,18 @@ def code() -> dict[str, str]:
     return dict(zip(PLUGINS, blocks, strict=True))
 
 
-def write_family_of_all(folder: Path) -> None:
-    """Writes the page's family for any model, `plugins/greetings.py`, and its word list: what tests of the core ask."""
+def write_family_of_all(folder: Path, answer: str = "choice") -> None:
+    """Writes the page's family for any model, `plugins/greetings.py`, and its word list: what tests of the core ask.
+
+    Args:
+        folder: where to.
+        answer: what it asks for; of models that answer questions a span.
+    """
     write_plugins(folder)
     plugin = folder / "plugins/greetings.py"
     text = plugin.read_text()
     assert OF_LEXICONS in text
-    plugin.write_text(text.replace(OF_LEXICONS, OF_ALL))
+    plugin.write_text(text.replace(OF_LEXICONS, OF_ALL.replace("choice", answer)))
 
 
 def measure_of_sums() -> str:

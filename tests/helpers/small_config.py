@@ -29,11 +29,12 @@ datasets:
 run: {models: [answers, masked], datasets: [religion]}
 """)
 
-GENERAL = CONTENT | {
+OF_ALL = {
     "plugins": ["plugins/greetings.py"],
     "datasets": {"religion": {"family": "greetings", "title": "Religion", "texts": "greetings.txt"}},
 }
-"""The same without a built-in family; see the fixture `general`."""
+"""A dataset for any model, of no built-in family; see the fixture `general`."""
+GENERAL = CONTENT | OF_ALL
 
 
 def changed(path: str, value: object, of: dict[str, Any] = CONTENT) -> dict[str, Any]:

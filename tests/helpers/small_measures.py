@@ -10,7 +10,17 @@ import polars as pl
 
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, ROW
-from biasgrid.tables.metric import OPTION_NAMES, options_of
+from biasgrid.tables.metric import OPTION_NAMES, Measure, options_of
+
+SIZES = ("group_strength", "significant_tests", "mu", "mu_corrected", "strength", "eta", "delta", "epsilon")
+ASSOCIATIONS = {
+    name: Measure(
+        name, name.replace("_", " "), f"what {name} is", f"what {name} is not", "", "difference", fair=0,
+        design=("template",), headline=None if name.endswith("gamma") else "",
+    )
+    for name in ("share_gamma", "gamma", *SIZES, "answer_probability")
+}  # fmt: skip
+"""Measures of a family of associations: they say of themselves what they are called."""
 
 
 def table_of(schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFrame:

@@ -59,6 +59,7 @@ def classifier(folder: Path, *names: str) -> str:
     return str(folder)
 
 
+@pytest.mark.family("what is offered to a model are datasets of all five")
 def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
     named = describe_model(classifier(tmp_path, "NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}

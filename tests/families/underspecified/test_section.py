@@ -41,6 +41,16 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
             "datasets.religion.target_scoring: 'pll-l2' (did you mean 'pll-l2r'?); expected one of joint, pll, pll-l2r",
         ),
         (
+            "models/masked/variant",
+            "lm-bret",
+            "models.masked.variant: unknown tokenizer 'bret' (did you mean 'bert'?); expected one of bert (tokenizers)",
+        ),
+        (
+            "validity",
+            {"cluster": 3},
+            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, at_chance, balance",
+        ),
+        (
             "datasets/religion/variants/lm-brt",
             {"templates": "t"},
             "variants.lm-brt: unknown tokenizer 'brt' (did you mean",
