@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,7 @@ def test_what_is_no_section_or_entry_is_named(content: dict[str, Any], fault: st
         check_definitions(content, "measures.yaml", {})
 
 
+@cache
 def functions_of_the_package() -> dict[str, list[str]]:
     """Returns the modules that define each function."""
     found: dict[str, list[str]] = defaultdict(list)

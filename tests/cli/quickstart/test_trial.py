@@ -18,6 +18,8 @@ from biasgrid.cli.quickstart.model import DescribedModel, describe_model
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
 
+pytestmark = pytest.mark.family("what a model is offered are datasets of all five")
+
 UNDERSPECIFIED = ["gender", "nationality", "ethnicity", "religion"]
 RUNNER = CliRunner()
 
@@ -59,7 +61,6 @@ def classifier(folder: Path, *names: str) -> str:
     return str(folder)
 
 
-@pytest.mark.family("what is offered to a model are datasets of all five")
 def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
     named = describe_model(classifier(tmp_path, "NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
