@@ -67,6 +67,16 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 
 
 @pytest.fixture
+def general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, with the family of docs/extending.md for any model: no built-in one is asked."""
+    from extending import write_family_of_all
+
+    write_family_of_all(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Callable[[str, str], Cell]:
     """Gives a cell of a tiny checkpoint and 48 instances."""
     from shards import Cell

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_grid import write_grid
+from small_grid import write_general_grid, write_grid
 
 from biasgrid.base import renamed
 from biasgrid.base.faults import InputError, nearest_name
@@ -35,20 +35,29 @@ def faults_of(path: Path, change: dict[str, Any]) -> list[str]:
     [
         ({"planted": {"strengths": {"strong": 0.9}}}, "planted", "synthetic"),
         ({"statistics": {"relabellings": 199}}, "statistics.relabellings", "permutations"),
-        ({"thresholds": {"people": {"mu_excess": 0.1}}}, "thresholds.people", "mu_corrected"),
     ],
 )
 def test_an_old_name_in_a_config_is_one_message_with_the_new_one(
     tmp_path: Path, change: dict[str, Any], where: str, new: str
 ) -> None:
-    path = write_grid(tmp_path)
+    path = write_general_grid(tmp_path)
     (fault,) = [line for line in faults_of(path, change) if where in line]
     assert f"(called '{new}' since version 0.2.0)" in fault
     assert fault.count(new) >= 1
 
 
+@pytest.mark.family("mu is measured of underspecified questions")
+def test_an_old_name_of_a_measure_is_one_message_with_the_new_one(tmp_path: Path) -> None:
+    (fault,) = [
+        line
+        for line in faults_of(write_grid(tmp_path), {"thresholds": {"people": {"mu_excess": 0.1}}})
+        if "thresholds.people" in line
+    ]
+    assert "(called 'mu_corrected' since version 0.2.0)" in fault
+
+
 def test_an_old_key_of_a_dataset_is_refused_too(tmp_path: Path) -> None:
-    path = write_grid(tmp_path)
+    path = write_general_grid(tmp_path)
     content = read_config(path)
     content["datasets"]["people"]["template_frames"] = "none"
     (fault,) = [line for line in faults_of(path, content) if "template_frames" in line]

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from small_grid import write_grid
+from small_grid import write_general_grid, write_grid
 from small_measures import table_of
 from typer.testing import CliRunner
 
@@ -24,6 +24,7 @@ LISTS = ("--word-lists", str(ROOT / "word_lists"))
 runner = CliRunner()
 
 
+@pytest.mark.family("our grids ask all five")
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
@@ -38,6 +39,7 @@ def test_validate_counts_the_cells_of_a_good_config(name: str, cells: str) -> No
     assert f"{cells} of datasets, no faults." in " ".join(result.output.split())
 
 
+@pytest.mark.family("our grids ask all five")
 def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
     content = yaml.safe_load((ROOT / "config" / "demo.yaml").read_text())
     content |= {"scorin": "exact", "inference": {"precision": "half"}}
@@ -51,6 +53,7 @@ def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.family("our grids ask all five")
 def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     lists = shutil.copytree(ROOT / "word_lists", tmp_path / "lists")
     with (lists / "subjects" / "religion.txt").open("a") as file:
@@ -61,6 +64,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     assert "religion.txt, line 15: 2 '|' signs" in result.stderr
 
 
+@pytest.mark.family("our grids ask all five")
 @pytest.mark.slow
 def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: Path) -> None:
     for folder in ("workflow/schemas", "workflow/report", "config", "docs"):
@@ -192,6 +196,7 @@ def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path
     assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
 
 
+@pytest.mark.family("our grids ask all five")
 @pytest.mark.slow
 def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -> None:
     folder = tmp_path / ("a-long-name-" * 10)
@@ -205,7 +210,7 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:
-    config = str(write_grid(tmp_path))
+    config = str(write_general_grid(tmp_path))
     result = runner.invoke(app, ["plan", config])
     assert result.exit_code == 0
     assert "0 of 9 shards predicted, 0 of 6 cells measured" in result.output
@@ -213,11 +218,12 @@ def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:
     plan = json.loads(result.output)
     assert len(plan["cells"]) == 6
     cell = plan["cells"][2]
-    assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 72, "about")
-    assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (7.2, None, None, None)
+    assert (cell["model"], cell["instances"], cell["instances_is"]) == ("masked", 144, "exact")
+    assert (cell["seconds"], cell["flop"], cell["flop_is"], cell["parameters"]) == (14.4, None, None, None)
     assert plan["totals"]["shards"] == 9
 
 
+@pytest.mark.family("our grid asks underspecified questions")
 def test_plan_of_the_standard_grid_needs_nothing_but_config_and_word_lists() -> None:
     result = runner.invoke(app, ["plan", str(ROOT / "config" / "config.yaml"), *LISTS, "--json"])
     plan = json.loads(result.output)
@@ -228,13 +234,13 @@ def test_plan_of_the_standard_grid_needs_nothing_but_config_and_word_lists() -> 
 
 @pytest.mark.parametrize("options", [["--rate", "1", "--rows-per-second", "1"], ["--rate", "0"]])
 def test_plan_refuses_rates_that_cannot_be(tmp_path: Path, options: list[str]) -> None:
-    result = runner.invoke(app, ["plan", str(write_grid(tmp_path)), *options])
+    result = runner.invoke(app, ["plan", str(write_general_grid(tmp_path)), *options])
     assert result.exit_code == 2
     assert "rate" in result.output
 
 
 def test_status_prints_a_table_or_json(tmp_path: Path) -> None:
-    config = str(write_grid(tmp_path))
+    config = str(write_general_grid(tmp_path))
     result = runner.invoke(app, ["status", config])
     assert result.exit_code == 0
     assert "0/6 done" in result.output
@@ -248,7 +254,7 @@ def test_status_prints_a_table_or_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["plan", "status"])
 def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, command: str) -> None:
-    config = write_grid(tmp_path, scorin="exact", title=3)
+    config = write_general_grid(tmp_path, scorin="exact", title=3)
     result = runner.invoke(app, [command, str(config)])
     assert result.exit_code == 1
     assert "2 faults in the input:" in result.stderr
@@ -257,6 +263,7 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.family("associations have the variances that a forecast reads")
 @pytest.mark.slow
 def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     config = str(write_grid(tmp_path))
@@ -273,6 +280,7 @@ def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     assert steps[0]["width_is"] == "about"
 
 
+@pytest.mark.family("a family of one file has its heavy half in its light one")
 @pytest.mark.slow
 def test_plan_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys; from biasgrid.cli.app import app; app(standalone_mode=False); print([*sys.modules])"

@@ -8,6 +8,8 @@ from project import ROOT
 from biasgrid.cli.docs import DOCUMENTS, SCHEMA_TABLES, TABLES, generate_document
 from biasgrid.tables.docs import TABLE_MARKS
 
+pytestmark = pytest.mark.family("documents are about all five")
+
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_are_in_step_with_the_code(name: str) -> None:

@@ -28,6 +28,8 @@ from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
+pytestmark = pytest.mark.family("each family explains its own numbers")
+
 OF_GROUPS = {"measures": None, "failure_threshold": 0.1}
 STATED = {"family": "statement", "kind": "choice", "options": OF_GROUPS | {"mode": None}}
 

@@ -187,6 +187,7 @@ def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
     assert cases == {"gender.new": [], "gender.old": ["failure"], "gender.two": ["error"], "gender.odd": ["error"]}
 
 
+@pytest.mark.family("mu_corrected is measured of underspecified questions")
 def test_thresholds_of_a_config_name_what_it_has() -> None:
     shown = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
     content = read_config(ROOT / "config" / "demo.yaml")
@@ -210,6 +211,7 @@ def test_the_codes_that_are_shown_are_those_of_the_command() -> None:
     assert {line[:14].strip() for line in shown[:-1]} == set(get_args(ThresholdResult))
 
 
+@pytest.mark.family("mu_corrected is measured of underspecified questions")
 @pytest.mark.parametrize("file", [".github/workflows/bias.yaml", ".gitlab-ci.yml"])
 @pytest.mark.parametrize(("largest", "code"), [(1, 3), (0.05, 1)])
 def test_the_pipelines_that_are_shown_judge_a_run(

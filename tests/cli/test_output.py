@@ -13,9 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rich.text import Text
-from small_grid import write_grid
+from small_grid import write_general_grid
 from typer.testing import CliRunner
-from unqover_entries import source_entries
 
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.base.names import visible_text
@@ -32,7 +31,15 @@ biasgrid.cli.app.app()
 """
 
 
+OF_UNQOVER = pytest.mark.family("UnQover's files are of underspecified questions")
 NOT_UTF_8 = "is not UTF-8; expected names in UTF-8: rename the file or folder"
+
+
+def write_dump() -> None:
+    """Writes a file of UnQover."""
+    from unqover_entries import source_entries
+
+    Path("dump.json").write_text(json.dumps(source_entries()))
 
 
 def run(*arguments: str | bytes) -> tuple[int, str]:
@@ -86,17 +93,22 @@ def test_a_process_is_told_the_same(tmp_path: Path) -> None:
         (("audit", "config.yaml"), "config.yaml/manifest.json: Not a directory; expected a file or folder"),
         (("provenance", "a" * 300 + ".parquet"), "aaa.parquet: File name too long; expected a file or folder"),
         (("schema", "--write", "a" * 300), "workflow/schemas: File name too long; expected a file or folder"),
-        (("import", "unqover", "dump.json", "--out", "config.yaml"), "config.yaml: cannot be written (File exists)"),
-        (("import", "unqover", "pipe", "--out", "x"), "is a pipe or a device"),
+        pytest.param(
+            ("import", "unqover", "dump.json", "--out", "config.yaml"),
+            "config.yaml: cannot be written (File exists)",
+            marks=OF_UNQOVER,
+        ),
+        pytest.param(("import", "unqover", "pipe", "--out", "x"), "is a pipe or a device", marks=OF_UNQOVER),
     ],
 )
 def test_paths_of_no_use_are_named(
     tmp_path: Path, arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_grid(tmp_path)
+    write_general_grid(tmp_path)
     (tmp_path / "config.yaml").touch()
-    (tmp_path / "dump.json").write_text(json.dumps(source_entries()))
+    if "dump.json" in arguments:
+        write_dump()
     os.mkfifo(tmp_path / "pipe")
     code, told = run(*arguments)
     assert (code, message in told) == (1, True), told
@@ -140,19 +152,21 @@ def test_a_console_prints_texts_as_they_stand(name: str) -> None:
     assert not any(character in out.getvalue() for character in "\x1b\x07\x00\u202e\u200b\r\x9b")
 
 
+@OF_UNQOVER
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_tell_names_of_files_as_they_are(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = name.replace("/", "-")
-    Path("dump.json").write_text(json.dumps(source_entries()))
+    write_dump()
     result = CliRunner().invoke(app, ["import", "unqover", "dump.json", "--out", name], env={"COLUMNS": "1000"})
     assert result.exit_code == 0, result.output
     assert f"{name}/" in result.output
 
 
+@OF_UNQOVER
 def test_a_folder_that_closes_markup_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("dump.json").write_text(json.dumps(source_entries()))
+    write_dump()
     result = CliRunner().invoke(app, ["import", "unqover", "dump.json", "--out", "o[/x]"])
     assert result.exit_code == 0, result.output
     assert "o[/x]/" in result.output

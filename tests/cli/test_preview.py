@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_grid import write_grid
+from small_grid import write_general_grid
 from typer.testing import CliRunner
 
 from biasgrid.base.version import __version__
@@ -17,11 +17,11 @@ def test_the_version_is_told() -> None:
 
 
 def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["preview", str(write_grid(tmp_path)), "--dataset", "people", "--rows", "4"])
+    result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), "--dataset", "people", "--rows", "4"])
     assert result.exit_code == 0, result.output
     title, header, *rows = result.output.splitlines()
     assert title.strip() == "asked"
-    assert header.split()[:3] == ["instance", "text", "text_pair"]
+    assert header.split()[:2] == ["instance", "text"]
     # Texts that do not fit go on in the next line.
     assert [row.split()[0] for row in rows if row[:1].isdigit()] == ["0", "1", "2", "3"]
 
@@ -35,7 +35,7 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_shown_is_one_message(tmp_path: Path, arguments: list[str], message: str) -> None:
-    result = runner.invoke(app, ["preview", str(write_grid(tmp_path)), *arguments])
+    result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), *arguments])
     assert result.exit_code == 1
     assert message in result.stderr
     assert "Traceback" not in result.stderr

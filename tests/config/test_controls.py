@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ import pytest
 import yaml
 from documents import read_document
 from project import ROOT
-from small_config import CONTENT, faults_of
+from small_config import GENERAL, faults_of
 from small_tables import whole
 
 from biasgrid.base.references import load, stage
@@ -37,9 +38,10 @@ def with_controls(content: dict[str, Any], **controls: dict[str, Any]) -> dict[s
 
 
 def control(**changes: Any) -> dict[str, Any]:
-    return CONTENT["datasets"]["religion"] | {"control_of": "religion"} | changes
+    return GENERAL["datasets"]["religion"] | {"control_of": "religion"} | changes
 
 
+@pytest.mark.usefixtures("general")
 @pytest.mark.parametrize(
     ("controls", "fault"),
     [
@@ -49,41 +51,35 @@ def control(**changes: Any) -> dict[str, Any]:
             {"a": control(), "b": control(control_of="a")},
             "'a' is a control of 'religion' itself; expected another dataset that is not a control",
         ),
-        (
-            {
-                "a": {
-                    "family": "statement",
-                    "title": "A",
-                    "templates": "a.csv",
-                    "domains": "b",
-                    "control_of": "religion",
-                }
-            },
-            "'religion' is of the family 'underspecified'; expected a dataset of the same family",
-        ),
     ],
 )
 def test_a_control_is_of_another_dataset_of_its_family(controls: dict[str, Any], fault: str) -> None:
     name = list(controls)[-1]
-    told = [line for line in faults_of(with_controls(CONTENT, **controls)) if "control_of" in line]
+    told = [line for line in faults_of(with_controls(GENERAL, **controls)) if "control_of" in line]
     assert told == [line for line in told if line.startswith(f"c.yaml, datasets.{name}.control_of: ")]
     assert fault in told[0]
 
 
+def test_a_control_of_another_family_is_refused(general: Path) -> None:
+    other = Path("plugins/greetings.py").read_text().replace('name = "greetings"', 'name = "partings"')
+    (general / "plugins/partings.py").write_text(other)
+    content = with_controls(GENERAL, a=control(family="partings"))
+    content["plugins"] = [*GENERAL["plugins"], "plugins/partings.py"]
+    (fault,) = faults_of(content)
+    assert "'religion' is of the family 'greetings'; expected a dataset of the same family" in fault
+
+
+@pytest.mark.usefixtures("general")
 def test_the_controls_of_a_grid_are_those_that_are_run_beside_their_datasets() -> None:
-    content = with_controls(CONTENT, a=control(), b=control())
+    content = with_controls(GENERAL, a=control(), b=control())
     content["models"]["chance"] = {"task": "text-generation", "kind": "LLM", "label": "chance", "random": {}}
-    for name in ("religion", "a", "b"):
-        variants = {"llm": {"templates": "templates/religion-qa.txt", "prompt": "prompts/two-options.txt"}}
-        content["datasets"][name] = content["datasets"][name] | {"sample": "all"}
-        content["datasets"][name]["variants"] = content["datasets"][name]["variants"] | variants
-    content["models"]["chance"]["variant"] = "llm"
     content["run"] = {"models": ["answers", "chance"], "datasets": ["religion", "a"]}
     assert controls_of_config(parse_config(content, "c.yaml")) == Controls({"a": "religion"}, ["chance"])
     content["run"]["datasets"] = ["a"]
     assert controls_of_config(parse_config(content, "c.yaml")).datasets == {}
 
 
+@pytest.mark.family("our grids ask all five")
 def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     content = read_config(ROOT / "config/config.yaml") | {"word_lists": str(ROOT / "word_lists")}
     controls = {}
@@ -107,6 +103,7 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     assert one["text_pair"].cast(pl.String)[0].count("Avrenic") == 1
 
 
+@pytest.mark.family("our grids ask all five")
 @pytest.mark.parametrize(("file", "count"), [("config", 4), ("llm", 8), ("fairness", 6), ("assess", 1)])
 def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(file: str, count: int) -> None:
     content = read_config(ROOT / f"config/{file}.yaml") | {"word_lists": str(ROOT / "word_lists")}
@@ -123,6 +120,7 @@ def test_every_shipped_dataset_has_a_control_that_the_same_models_answer(file: s
     assert {dataset for dataset, _ in load_word_lists(config)} == set(config.datasets)
 
 
+@pytest.mark.family("our grids ask all five")
 @pytest.mark.parametrize(
     ("name", "of", "model"),
     [("sentiment-placebo", "fairness", "distilbert-sst2"), ("race-statements-placebo", "llm", "gpt2")],

@@ -9,6 +9,8 @@ from small_config import changed, faults_of
 
 from biasgrid.config import load_word_lists, parse_config
 
+pytestmark = pytest.mark.family("dumps are of underspecified questions")
+
 README = Path(__file__).parents[2] / "README.md"
 DIGEST = "0123456789abcdef" * 4
 

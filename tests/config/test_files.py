@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import yaml
 from safetensors.numpy import save_file
-from small_config import CONTENT, changed, faults_of
+from small_config import GENERAL, changed, faults_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_config, load_word_lists, parse_config, read_config
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.usefixtures("general")
 
 
 def test_a_config_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
@@ -29,7 +30,7 @@ def faults_of_file(file: Path, **given: str) -> list[str]:
 
 
 def test_faults_of_keys_name_their_lines(tmp_path: Path) -> None:
-    text = yaml.safe_dump(CONTENT, sort_keys=False)
+    text = yaml.safe_dump(GENERAL, sort_keys=False)
     lines = text.split("\n")
     (file := tmp_path / "c.yaml").write_text(text.replace("  masked:", "  mas ked:").replace("kind: LM", "kimd: LM", 1))
     masked = lines.index("  masked:") + 1
@@ -44,15 +45,15 @@ def test_faults_of_keys_name_their_lines(tmp_path: Path) -> None:
 
 
 def test_what_is_not_in_the_file_has_no_line(tmp_path: Path) -> None:
-    (file := tmp_path / "c.yaml").write_text(yaml.safe_dump({key: CONTENT[key] for key in CONTENT if key != "run"}))
+    (file := tmp_path / "c.yaml").write_text(yaml.safe_dump({key: GENERAL[key] for key in GENERAL if key != "run"}))
     assert faults_of_file(file) == ["c.yaml, run: missing; expected the key 'run'"]
-    file.write_text(yaml.safe_dump(CONTENT | {"scoring": "exact"}))
+    file.write_text(yaml.safe_dump(GENERAL | {"scoring": "exact"}))
     assert faults_of_file(file, scoring="loose")[0].startswith("c.yaml, scoring: 'loose'; expected one of")
 
 
 def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
     model = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "local"}
-    content = changed("models/local", model | {"folder": str(tmp_path / "none")})
+    content = changed("models/local", model | {"folder": str(tmp_path / "none")}, GENERAL)
     parse_config(content, "c.yaml")
     content["run"]["models"] = ["local"]
     expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
@@ -71,7 +72,7 @@ def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     save_file({"weight": np.zeros(2, np.float32)}, tmp_path / "model.safetensors")
     data = tmp_path / "squad.json"
     train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
-    content = changed("models/answers", CONTENT["models"]["trained"] | {"train": train})
+    content = changed("models/answers", GENERAL["models"]["trained"] | {"train": train}, GENERAL)
     assert faults_of(content) == [
         f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file of data for question-answering"
     ]
@@ -80,21 +81,6 @@ def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     data.rmdir()
     data.touch()
     assert parse_config(content, "c.yaml").run.models == ["answers", "masked"]
-
-
-def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
-    content = changed("tokenizers/bert", {"mask": "[MASK]", "folder": str(tmp_path / "none")})
-    expected = "expected a folder with one of tokenizer.json, vocab.txt, vocab.json, spiece.model"
-    (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is not a folder; {expected}")
-    (tmp_path / "none").mkdir()
-    (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' holds no tokenizer; {expected}")
-    content["run"]["models"] = ["answers"]
-    parse_config(content, "c.yaml")
-    content["run"]["models"] = ["masked"]
-    (tmp_path / "none" / "vocab.txt").touch()
-    parse_config(content, "c.yaml")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -143,19 +129,10 @@ def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
-    config = parse_config(CONTENT | {"word_lists": str(tmp_path / "none")}, "c.yaml")
+    config = parse_config(GENERAL | {"word_lists": str(tmp_path / "none")}, "c.yaml")
     message = (
         "none'; expected a folder of word lists: `word_lists` in the config, or on the command "
         "line --config word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
     )
     with pytest.raises(InputError, match=message):
         load_word_lists(config)
-
-
-def test_faults_of_word_lists_are_reported_once_for_all_variants(tmp_path: Path) -> None:
-    (tmp_path / "subjects").mkdir()
-    (tmp_path / "subjects" / "religion.txt").write_text("[subj] a | b | c\n")
-    with pytest.raises(InputError) as caught:
-        load_word_lists(parse_config(CONTENT | {"word_lists": str(tmp_path)}, "c.yaml"))
-    assert len(caught.value.faults) == 4
-    assert str(caught.value).startswith("4 faults in the input:\n  ")

@@ -18,6 +18,7 @@ from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
 from biasgrid.inference.checkpoints.fetch import record_of_source
 
+BUILT_IN = next(iter(registry.BUILT_IN.families))
 FAMILY, BACK_END, SOURCE = (extending.code()[name] for name in ("greetings", "lexicon", "phrase"))
 
 
@@ -65,36 +66,40 @@ def test_a_back_end_without_weights_takes_no_checkpoint() -> None:
         parse_config(content, "c.yaml")
 
 
+@pytest.fixture
+def anyone(project: Path) -> None:
+    """Has the page's family ask any model for texts."""
+    extending.write_family_of_all(project, "text")
+
+
 def with_source(**keys: object) -> dict[str, Any]:
     """A config whose model comes from a plugin's source."""
     model = {"task": "text-generation", "kind": "API", "label": "A parrot", **keys}
-    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
-    run = {"models": ["parrot"], "datasets": ["statements"]}
-    return {
-        "plugins": ["plugins/phrase.py"],
-        "models": {"parrot": model},
-        "datasets": {"statements": dataset | {"answers": "written"}},
-        "run": run,
-    }
+    dataset = {"family": "greetings", "title": "G", "texts": "greetings.txt"}
+    run = {"models": ["parrot"], "datasets": ["greetings"]}
+    plugins = ["plugins/phrase.py", "plugins/greetings.py"]
+    return {"plugins": plugins, "models": {"parrot": model}, "datasets": {"greetings": dataset}, "run": run}
 
 
+@pytest.mark.usefixtures("anyone")
 def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     config = parse_config(with_source(phrase="Yes."), "c.yaml")
     assert config.models["parrot"].source.name == "phrase"
     assert config.source_of_model("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
-    assert config.choices("parrot", "statements") == {}
-    assert config.cells() == [("parrot", "statements")]
+    assert config.choices("parrot", "greetings") == {}
+    assert config.cells() == [("parrot", "greetings")]
     asked = pl.DataFrame({"instance": [4, 5]})
     back_end = load_reference(config.back_end_of("parrot").path)
     opened = back_end.open(record_of_source(config.source_of_model("parrot")), None, asked)
     assert opened.answer(asked, MagicMock())["response"].to_list() == ["Yes.", "Yes."]
 
 
+@pytest.mark.usefixtures("anyone")
 def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
     with pytest.raises(InputError, match=r"exactly one of `checkpoint`, .*, `random`, `answers` and `phrase`"):
         parse_config(with_source(phrase="Yes.", random={"seed": 1}), "c.yaml")
     with pytest.raises(InputError, match="unknown key"):
-        parse_config(with_source(phrase="Yes.") | {"plugins": []}, "c.yaml")
+        parse_config(with_source(phrase="Yes.") | {"plugins": ["plugins/greetings.py"]}, "c.yaml")
 
 
 @pytest.mark.parametrize(
@@ -112,8 +117,8 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
         (FAMILY, "has a family called 'greetings', which is taken; expected a name of its own"),
         (
-            FAMILY.replace('name = "greetings"', 'name = "underspecified"'),
-            "has a family called 'underspecified', which is taken",
+            FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),
+            f"has a family called {BUILT_IN!r}, which is taken",
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),

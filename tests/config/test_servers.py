@@ -3,20 +3,20 @@
 from typing import Any
 
 import pytest
+from small_config import OF_ALL
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
 from biasgrid.config.sections import Config
 
+pytestmark = pytest.mark.usefixtures("general")
 HOSTED = {"url": "https://host/v1", "model": "large", "key": "${OPENAI_API_KEY}"}
 SERVED = {"command": "vllm serve {folder} --port {port}"}
 
 
 def config(**keys: Any) -> dict[str, Any]:
     model = {"task": "text-generation", "variant": "llm", "kind": "API", "label": "Hosted", **keys}
-    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
-    run = {"models": ["hosted"], "datasets": ["statements"]}
-    return {"models": {"hosted": model}, "datasets": {"statements": dataset}, "run": run}
+    return {"models": {"hosted": model}, "run": {"models": ["hosted"], "datasets": ["religion"]}} | OF_ALL
 
 
 def read(**keys: Any) -> Config:
@@ -35,23 +35,23 @@ def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
     expected = {"url": "https://host/v1", "model": "large", "api": "chat", "provider": "openai", "api_version": None}
     assert record["endpoint"] == expected
     assert set(record) == {"endpoint", "generation"}
-    assert grid.choices("hosted", "statements") == {}
+    assert grid.choices("hosted", "religion") == {}
     assert grid.models["hosted"].source.gpus == 0
 
 
 def test_a_served_model_is_a_checkpoint() -> None:
     grid = read(serve={**SERVED, "gpus": 4}, checkpoint="some/where", revision="main")
     assert grid.source_of_model("hosted")["checkpoint"] == "some/where"
-    assert grid.choices("hosted", "statements")["serve"] == {**SERVED, "model": "{folder}", "api": "chat"}
+    assert grid.choices("hosted", "religion")["serve"] == {**SERVED, "model": "{folder}", "api": "chat"}
     assert grid.models["hosted"].source.gpus == 4
     assert grid.back_end_of("hosted").path.endswith("servers.back_end:Server")
 
 
 def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
     hosted, served = read(endpoint=HOSTED), read(serve=SERVED, checkpoint="some/where", revision="main")
-    assert hosted.turn("hosted", "statements") == hosted.turn("hosted", "others") == hosted.turn("hosted")
-    assert served.turn("hosted", "statements") != served.turn("hosted", "others")
-    assert read(random={"seed": 1}).turn("hosted", "statements") is None
+    assert hosted.turn("hosted", "religion") == hosted.turn("hosted", "others") == hosted.turn("hosted")
+    assert served.turn("hosted", "religion") != served.turn("hosted", "others")
+    assert read(random={"seed": 1}).turn("hosted", "religion") is None
 
 
 def test_a_key_in_the_config_is_refused_and_not_shown() -> None:

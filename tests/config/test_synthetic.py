@@ -10,6 +10,8 @@ from biasgrid.config import parse_config
 from biasgrid.families.family import Grid, Question
 from biasgrid.families.statement.family import Statements
 
+pytestmark = pytest.mark.family("what models learn is made by built-in families alone")
+
 LABELS = ["negative", "positive"]
 OWN = {label: label for label in LABELS}
 

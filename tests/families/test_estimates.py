@@ -27,6 +27,8 @@ from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, ROW, table_of_
 from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 from biasgrid.tables.sums import SUMS
 
+pytestmark = pytest.mark.family("the cells are of cases and statements")
+
 TEMPLATES, TERMS = 6, 2
 UNITS = {name: measure.unit for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()}
 SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)

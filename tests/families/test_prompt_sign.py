@@ -40,6 +40,7 @@ def test_one_format_has_no_such_number() -> None:
     assert prompt_sign([one], StatisticsSettings()).is_empty()
 
 
+@pytest.mark.family("the limit is that of underspecified questions")
 @pytest.mark.parametrize(("of_format", "least", "most"), [(0.0, 0.0, 0.0), (0.8, 0.9, 1.0)])
 def test_noise_is_not_taken_for_formats(of_format: float, least: float, most: float) -> None:
     random, limit = (

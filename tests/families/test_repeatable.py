@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.family("the stages are those of built-in families, on shipped lists")]
 
 STAGES = """
 import sys

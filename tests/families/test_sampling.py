@@ -26,6 +26,8 @@ from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTe
 from biasgrid.runs.counts import samples_told
 from biasgrid.tables.keys import request_keys
 
+pytestmark = pytest.mark.family("samples are balanced over the designs of three families")
+
 DIGEST_OF_ROWS = "5a0413f162a96ed4"
 """Of the digest before there were samples of blocks."""
 UNITS = {"religion": "swap_group", "sentiment": "case"}

@@ -31,7 +31,7 @@ from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
 from biasgrid.tables.measures import ROW
 from biasgrid.tables.metric import MetricDefinitions
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.family("sums are those of three families")]
 
 SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 1, 2, 2], permutations=19)
 """Statements and their negations are of one cluster; other templates are two by two."""

@@ -4,11 +4,9 @@ import polars as pl
 import pytest
 from small_groups import measured_groups
 
-from biasgrid.families.payload import MOST_ROWS, CellTables, page_table, tables_of_groups
-from biasgrid.families.statement.payload import cell_payload
-from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.families.payload import MOST_ROWS, page_table, tables_of_groups
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES
 
 NUMBERS = {"low": pl.Float64, "high": pl.Float64}
 
@@ -37,19 +35,6 @@ def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame
 
 def test_a_cell_without_groups_has_no_tables_of_them() -> None:
     assert tables_of_groups(empty_table(MEASURES)) == []
-
-
-def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
-    values = {"error": 0.25, "p_yes": 0.6, "p_no": 0.3, "bias": None}
-    rows = [
-        {"measure": name, "value": value, "bias_type": "people", "group": "elf", "options": "", "n": 8, "left_out": 0}
-        for name, value in values.items()
-    ]
-    measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
-    cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
-    (table,) = cell_payload(cell, {})["tables"]
-    assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
-    assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]
 
 
 def test_intervals_are_pairs_and_what_is_unknown_is_left_out() -> None:

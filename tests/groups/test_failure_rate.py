@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from grouped_cells import with_options
+from small_measures import with_options
 from small_records import classified, failure_rates, records_of
 
 from biasgrid.groups.failure_rate import case_differences

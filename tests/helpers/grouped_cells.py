@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from small_estimates import measures_of_sums
+from small_measures import with_options
 from small_tables import predictions_of, write_instances
 
 from biasgrid.families.cell import measure_cell, observe_cell
@@ -17,7 +18,7 @@ from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table, write_table
 from biasgrid.tables.measures import MEASURES
-from biasgrid.tables.metric import OPTION_NAMES, options_of
+from biasgrid.tables.metric import OPTION_NAMES
 from biasgrid.tables.schema import answer_schema
 from biasgrid.tables.sums import SUMS
 
@@ -68,14 +69,6 @@ def from_files(folder: Path, task: str, **options: Any) -> MeasuredCases:
     for table, schema in zip(tables, (SUMS, MEASURES, EVIDENCE, EVIDENCE_PARTS), strict=True):
         validate_table(table, schema, folder)
     return tables
-
-
-def with_options(measures: pl.DataFrame) -> pl.DataFrame:
-    """Measures with a column for each option, null where it was not chosen."""
-    chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
-    columns = pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
-    # The table has a column of its own for the control that a test was made with.
-    return measures.drop(OPTION_NAMES, strict=False).hstack(columns)
 
 
 def rows_of(tables: MeasuredCases, measure: str, **options: str) -> pl.DataFrame:

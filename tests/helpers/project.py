@@ -19,7 +19,10 @@ from typer.testing import CliRunner, Result
 from biasgrid.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-TRACKED = ["Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"]
+TRACKED = [
+    *("Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"),
+    "pyproject.toml",
+]
 
 
 class Project:

@@ -29,10 +29,17 @@ datasets:
 run: {models: [answers, masked], datasets: [religion]}
 """)
 
+OF_ALL = {
+    "plugins": ["plugins/greetings.py"],
+    "datasets": {"religion": {"family": "greetings", "title": "Religion", "texts": "greetings.txt"}},
+}
+"""A dataset for any model, of no built-in family; see the fixture `general`."""
+GENERAL = CONTENT | OF_ALL
 
-def changed(path: str, value: object) -> dict[str, Any]:
-    """The config with another value at a path such as `run.models`; None removes the key."""
-    content = deepcopy(CONTENT)
+
+def changed(path: str, value: object, of: dict[str, Any] = CONTENT) -> dict[str, Any]:
+    """A config with another value at a path such as `run.models`; None removes the key."""
+    content = deepcopy(of)
     *sections, key = path.split("/")
     section = content
     for part in sections:

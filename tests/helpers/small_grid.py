@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from extending import write_family_of_all
 
 from biasgrid.config import Config, parse_config, read_config
 
@@ -15,6 +16,8 @@ SUBJECTS = ["Ann", "Carl", "Zoë", "African-American"]
 """The tiny checkpoints' tokenizers have all but the last as one token."""
 ATTRIBUTES = [("was a good cook", "can never be a good cook"), ("lied", "never lied"), ("cooked", "never cooked")]
 ANSWERING = {"task": "question-answering", "variant": "qa", "kind": "QA"}
+SIZES = {"people": 144, "pairs": 24}
+"""How many instances models that answer questions are asked."""
 MASKED = {"task": "fill-mask", "variant": "lm-tiny", "kind": "LM", "label": "masked"}
 
 
@@ -37,12 +40,30 @@ def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> P
         changes: other values of the config's keys.
     """
     write_word_lists(folder / "word_lists")
-    source = {"folder": checkpoint} if checkpoint else {"checkpoint": "some/model", "revision": "main"}
     dataset = {
         "subjects": ["subjects.txt"],
         "attributes": "attributes.txt",
         "variants": {"qa": {"templates": "qa.txt"}, "lm-tiny": {"templates": "lm.txt"}},
     }
+    people, pairs = dataset | {"title": "People"}, dataset | {"title": "Pairs", "limit": {"subjects": 2}}
+    return write_config(folder, people, pairs, checkpoint, **changes)
+
+
+def write_general_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> Path:
+    """Writes a grid like that of `write_grid`, as many instances included, without a built-in family."""
+    write_family_of_all(folder)
+    for name, count in SIZES.items():
+        (folder / f"word_lists/{name}.txt").write_text("".join(f"all\tGood day {line}.\n" for line in range(count)))
+    people, pairs = ({"family": "greetings", "title": name.title(), "texts": f"{name}.txt"} for name in SIZES)
+    plugins = [str(folder / "plugins/greetings.py")]
+    return write_config(folder, people, pairs, checkpoint, **({"plugins": plugins} | changes))
+
+
+def write_config(
+    folder: Path, people: dict[str, Any], pairs: dict[str, Any], checkpoint: str | None, **changes: Any
+) -> Path:
+    """Writes the config of three models and two datasets, and returns its path."""
+    source = {"folder": checkpoint} if checkpoint else {"checkpoint": "some/model", "revision": "main"}
     content = {
         "results": str(folder / "results"),
         "word_lists": str(folder / "word_lists"),
@@ -52,10 +73,7 @@ def write_grid(folder: Path, checkpoint: str | None = None, **changes: Any) -> P
             "two": ANSWERING | {"label": "two"} | source,
             "masked": MASKED | source,
         },
-        "datasets": {
-            "people": dataset | {"title": "People", "shards": 2},
-            "pairs": dataset | {"title": "Pairs", "limit": {"subjects": 2}},
-        },
+        "datasets": {"people": people | {"shards": 2}, "pairs": pairs},
         "run": {"models": ["one", "two", "masked"], "datasets": ["people", "pairs"]},
     }
     path = folder / "config.yaml"

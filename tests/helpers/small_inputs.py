@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from project import ROOT
-from small_grid import read_grid, write_grid
+from small_grid import read_grid, write_general_grid, write_grid
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.runs.inputs.grid import GridInputs
@@ -35,3 +35,9 @@ def small_inputs(folder: Path, **changes: Any) -> GridInputs:
     """What rules are given of a small grid with word lists, in a folder of its own; see `write_grid`."""
     folder.mkdir(exist_ok=True)
     return inputs_of(read_grid(write_grid(folder, **changes)), with_lists=True)
+
+
+def general_inputs(folder: Path, **changes: Any) -> GridInputs:
+    """The same without a built-in family; see `write_general_grid`."""
+    folder.mkdir(exist_ok=True)
+    return inputs_of(read_grid(write_general_grid(folder, **changes)), with_lists=True)

@@ -10,6 +10,17 @@ import polars as pl
 
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, ROW
+from biasgrid.tables.metric import OPTION_NAMES, Measure, options_of
+
+SIZES = ("group_strength", "significant_tests", "mu", "mu_corrected", "strength", "eta", "delta", "epsilon")
+ASSOCIATIONS = {
+    name: Measure(
+        name, name.replace("_", " "), f"what {name} is", f"what {name} is not", "", "difference", fair=0,
+        design=("template",), headline=None if name.endswith("gamma") else "",
+    )
+    for name in ("share_gamma", "gamma", *SIZES, "answer_probability")
+}  # fmt: skip
+"""Measures of a family of associations: they say of themselves what they are called."""
 
 
 def table_of(schema: pa.DataFrameSchema, rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFrame:
@@ -23,6 +34,14 @@ def measures_of(rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFram
     """A table of measures; keys that a row does not have are null."""
     defaults = {"dataset": "faith", "measure": "share_gamma", "options": "", "n": 4, "left_out": 0}
     return table_of(MEASURES, rows, **(defaults | shared))
+
+
+def with_options(measures: pl.DataFrame) -> pl.DataFrame:
+    """Measures with a column for each option, null where it was not chosen."""
+    chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
+    columns = pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
+    # The table has a column of its own for the control that a test was made with.
+    return measures.drop(OPTION_NAMES, strict=False).hstack(columns)
 
 
 def with_known(measures: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:

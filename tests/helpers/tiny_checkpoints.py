@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import torch
-from small_tables import whole, with_keys
+from questions import Template, questions_of
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     AutoConfig,
@@ -19,8 +19,6 @@ from transformers import (
     set_seed,
 )
 
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.tiny import make_base_checkpoint
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}
@@ -67,34 +65,26 @@ NAMES = ["Ann", "Carl", "Zoë"]
 SUBJECTS = {"fill-mask": NAMES, "question-answering": [*NAMES[1:], "African-American"]}
 TEMPLATES = {
     "question-answering": [
-        QuestionTemplate(1, "A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act:neg]?"),
-        QuestionTemplate(2, "[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act:neg]?"),
+        Template("A [subj1] man met a [subj2] man, who is no [subj1] man.", "Who [act]?", "Who [act]?"),
+        Template("[subj1] sat by [subj2].", "Who of [subj1] and [subj2] [act]?", "Who of both [act]?"),
     ],
     "fill-mask": [
-        QuestionTemplate(
-            1, "The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act:neg]."
-        ),
-        QuestionTemplate(
-            2, "There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act:neg]."
-        ),
+        Template("The cook sat by [subj1] and [subj2].", "The [mask] man [act].", "The [mask] man [act]."),
+        Template("There is [subj1] with [subj2], the cook.", "[mask] is who [act].", "[mask] is who [act]."),
     ],
 }
-ATTRIBUTES = [
-    AttributeRow({"[act]": "was a good cook", "[act:neg]": "can never be a good cook"}, "was a good cook", "food"),
-    AttributeRow({"[act]": "lied", "[act:neg]": "never lied"}, "lied", None),
-]
-SUBJECT_GROUPS = ["female", "male", "female"]
+ACTS = [("was a good cook", "can never be a good cook"), ("lied", "never lied")]
+GROUPS = ["female", "male", "female"]
 
 
 def instances_for(
     task: str, mask: str | None = None, names: list[str] | None = None, pronouns: dict[str, str] | None = None
 ) -> pl.DataFrame:
-    """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 attributes, plain and negated."""
+    """48 instances of several lengths: 3 subjects in every order, 2 templates, 2 acts, plain and negated."""
     names = names or SUBJECTS[task]
-    subjects = Subjects({"[subj]": names}, [*SUBJECT_GROUPS, *SUBJECT_GROUPS][: len(names)])
-    filler = "[aug] yes no  (CNN) --" if task == "question-answering" else ""
-    lists = WordLists(TEMPLATES[task], [subjects], {"[act]": ATTRIBUTES}, filler, mask, {}, pronouns or {})
-    return with_keys(whole(expand(lists)))
+    lead = "[aug] yes no  (CNN) --  " if task == "question-answering" else ""
+    words = [pronouns[group] for group in GROUPS] if pronouns else []
+    return questions_of(TEMPLATES[task], names, ACTS, mask, lead, words)
 
 
 def texts() -> list[str]:

@@ -95,15 +95,15 @@ def test_back_ends_change_the_digests_of_their_own_tasks_alone(package: Path, di
     assert [task for task in WEIGHTS if after[task] != before[task]] == ["fill-mask"]
 
 
-@pytest.mark.parametrize("edited", ["families/underspecified/measures.py", "tables/measures.py"])
+@pytest.mark.parametrize("edited", ["groups/measures.py", "tables/sums.py"])
 def test_code_that_a_stage_does_not_import_does_not_count(
     package: Path, digest: Callable[..., str], edited: str
 ) -> None:
-    before, of_measures = digest("inference.models.predict"), digest("families.underspecified.measures")
+    before, of_measures = digest("inference.models.predict"), digest("groups.measures")
     with (package / edited).open("a") as file:
         file.write("\nUNUSED = 1\n")
     assert digest("inference.models.predict") == before
-    assert digest("families.underspecified.measures") != of_measures
+    assert digest("groups.measures") != of_measures
 
 
 def test_imports_within_functions_and_of_modules_are_followed(package: Path, digest: Callable[..., str]) -> None:
@@ -137,19 +137,19 @@ def test_what_a_refused_download_says_does_not_count(package: Path, digest: Call
     assert digest("inference.checkpoints.fetch") != before
 
 
-@pytest.mark.parametrize("folder", ["families", "families/rewriting"])
+@pytest.mark.parametrize("folder", ["families", "groups"])
 def test_definitions_count_where_their_words_are_read(package: Path, digest: Callable[..., str], folder: str) -> None:
-    before, of_others = digest("families.rewriting.payload"), digest("families.underspecified.payload")
+    before, of_others = digest("groups.definitions"), digest("groups.records")
     edit(package / folder / "measures.yaml", "title: ", "title: more ")
-    assert digest("families.rewriting.payload") != before
-    assert digest("families.underspecified.payload") == of_others
+    assert digest("groups.definitions") != before
+    assert digest("groups.records") == of_others
 
 
 def test_definitions_do_not_count_where_params_have_what_they_decide(package: Path, digest: Callable[..., str]) -> None:
-    before = digest("families.probe.measures"), digest("inference.models.predict")
-    for folder in ("families", "families/probe"):
+    before = digest("groups.measures"), digest("inference.models.predict")
+    for folder in ("families", "groups"):
         edit(package / folder / "measures.yaml", "title: ", "title: more ")
-    assert (digest("families.probe.measures"), digest("inference.models.predict")) == before
+    assert (digest("groups.measures"), digest("inference.models.predict")) == before
 
 
 def test_a_value_in_a_docstrings_place_counts(package: Path, digest: Callable[..., str]) -> None:

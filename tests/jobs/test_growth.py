@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
+from biasgrid.base.references import stage
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.families import FAMILIES
 from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
 from biasgrid.jobs import code_digest as digests
 from biasgrid.report.figures.registry import figures
@@ -19,7 +19,7 @@ STAGES = {"expand": "expand", "measure": "measures", "statistics": "measures", "
 EVERY_FAMILY = [
     (rule, family)
     for rule in STAGES
-    for family in FAMILIES
+    for family in BUILT_IN.families
     if rule != "synthetic" or BUILT_IN.family(family).is_synthetic
 ]
 
@@ -37,7 +37,7 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
     """The digests of all rules, by rule and what it is of: a family, a task, a figure or nothing."""
     digests.read_code.cache_clear()
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
-    asked |= {(rule, family): [f"biasgrid.families.{family}.{STAGES[rule]}"] for rule, family in EVERY_FAMILY}
+    asked |= {(rule, family): [stage(BUILT_IN.families[family], STAGES[rule])] for rule, family in EVERY_FAMILY}
     asked |= {
         ("predict", task): modules_of_entry(entry, entry.answers[0])
         for (task, source), entry in BACK_ENDS.items()
@@ -72,14 +72,9 @@ def test_another_family_answer_kind_figure_or_back_end_runs_nothing_again(packag
     assert changed_by(package, path, "", "VALUE = 1\n") == set()
 
 
-def test_another_family_in_the_list_runs_nothing_again(package: Path) -> None:
-    old = '"underspecified", "counterfactual"'
-    assert changed_by(package, "families/__init__.py", old, f'{old}, "another"') == set()
-
-
 def test_another_score_only_measures_again(package: Path) -> None:
     changed = changed_by(package, "groups/scores.py", "", "ANOTHER = 1\n")
-    assert changed <= {(rule, family) for rule in ("measure", "statistics") for family in FAMILIES}
+    assert changed <= {(rule, family) for rule in ("measure", "statistics") for family in BUILT_IN.families}
 
 
 def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:

@@ -8,10 +8,9 @@ import pytest
 from parsed_page import Page
 from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
-from small_measures import measures_of
+from small_measures import ASSOCIATIONS, measures_of
 
 from biasgrid.families.evidence import example_payloads
-from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
@@ -36,7 +35,7 @@ RUN = ReportRun(
         )
     ],
 )
-FAITHS = ReportDataset("religion", "Faiths", (DEFINITIONS.about,), DEFINITIONS.of("measures"), {"lm-bert": 1000})
+FAITHS = ReportDataset("religion", "Faiths", ("It is asked who did what.",), ASSOCIATIONS, {"lm-bert": 1000})
 BIAS_TYPES = {"faith": ["jewish", "muslim", "other"], "land": ["danish", "other"]}
 
 
@@ -174,7 +173,7 @@ def test_both_families_stand_in_one_page(measures: pl.DataFrame, underspecified:
     run = replace(RUN, datasets=[FAITHS, *RUN.datasets])
     page = Page(report_of(run, measures=pl.concat([underspecified, measures])))
     assert {"grid", "dataset-1", "dataset-2"} <= set(page.ids)
-    for part in ("Strength of groups", "Further comparisons"):
+    for part in ("Epsilon", "Further comparisons"):
         assert part in page.text
     assert page.text.count("Further comparisons") == 1
     assert ["Feelings: faith (3 groups, 4 templates)"] in page.rows

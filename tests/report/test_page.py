@@ -11,9 +11,8 @@ import pytest
 from parsed_page import Page
 from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
-from small_measures import measures_of, table_of, with_known
+from small_measures import ASSOCIATIONS, measures_of, table_of, with_known
 
-from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
@@ -38,8 +37,8 @@ RUN = ReportRun(
         ReportDataset(
             "religion",
             "Faiths",
-            (DEFINITIONS.about,),
-            DEFINITIONS.of("measures"),
+            ("It is asked who did what.",),
+            ASSOCIATIONS,
             {"qa": 1200, "lm-bert": 1000},
             {"lm-bert": ["Zoroastrian"]},
         )
@@ -237,7 +236,7 @@ def test_synthetic_bias_stands_beside_what_was_measured(
     assert "Synthetic and measured" in page.text
     off = (5 / 4) ** 0.5 / 10
     numbers = ["1.00", "0.500", number_format(off), "0.600", "0.300"]
-    name = "association as published"
+    name = "gamma"
     assert ["BERT base", "SQuAD", "strong", "Faiths", name, *numbers] in [cells[:-1] for cells in page.rows]
 
 

@@ -20,6 +20,8 @@ from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 
+pytestmark = pytest.mark.family("sentences are of three families")
+
 
 def carried(sentences: Sentences, units: pl.DataFrame) -> list[dict[str, Any]]:
     return example_payloads(table_of_cell(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_grid import read_grid, write_grid
+from small_grid import read_grid, write_general_grid, write_grid
 
 from biasgrid.base.faults import UserError
 from biasgrid.config import load_word_lists
@@ -95,6 +95,7 @@ def warnings(path: Path) -> list[str]:
     return list(warnings_of(out_of_vocabulary_words(config, load_word_lists(config))))
 
 
+@pytest.mark.family("its names and templates are words of the tiny tokenizers")
 @pytest.mark.parametrize(("architecture", "is_known"), [("bert", False), ("roberta", True)])
 def test_words_for_which_the_tokenizer_has_no_token_are_named(
     tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str, is_known: bool
@@ -112,7 +113,7 @@ def test_words_for_which_the_tokenizer_has_no_token_are_named(
 
 
 def test_without_a_tokenizer_at_hand_nothing_is_said(tmp_path: Path) -> None:
-    assert warnings(write_grid(tmp_path)) == []
+    assert warnings(write_general_grid(tmp_path)) == []
 
 
 def write(folder: Path, name: str, **columns: list[float]) -> None:

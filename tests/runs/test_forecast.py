@@ -16,6 +16,8 @@ from biasgrid.runs.plan import MachineRate, make_plan
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import DESIGN, MEASURES
 
+pytestmark = pytest.mark.family("associations have the variances that a forecast reads")
+
 
 @pytest.fixture
 def grid(tmp_path: Path) -> Config:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from small_grid import read_grid, write_grid
+from small_grid import read_grid, write_general_grid
 
 from biasgrid.config import Config, load_config
 from biasgrid.report.figures.registry import GRID
@@ -17,13 +17,13 @@ from biasgrid.runs.layout import (
 
 
 def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> None:
-    layout = Layout(read_grid(write_grid(tmp_path, results="out")))
+    layout = Layout(read_grid(write_general_grid(tmp_path, results="out")))
     second = layout.shards("people", "one")[1]
     assert second.predictions == Path("out/predictions/people/one/2-of-2.parquet")
     assert second.timing == Path("out/timings/people/one/2-of-2.json")
     assert second.progress == Path("out/.answers/people/one/2-of-2.json")
     assert second.log == Path("out/logs/predict/people/one/2-of-2.log")
-    assert layout.instances_of_cell("people", "one") == Path("out/instances/people/qa.parquet")
+    assert layout.instances_of_cell("people", "one") == Path("out/instances/people/texts.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,14 @@ def demo() -> Config:
     return load_config(ROOT / "config/demo.yaml")
 
 
+@pytest.mark.family("the demo asks all five")
 def test_figures_of_the_grid_are_about_the_datasets_of_their_families(demo: Config) -> None:
     underspecified = ["gender", "nationality", "ethnicity", "religion", "placebo"]
     assert sorted(datasets_of_figure(demo, "intensity_mu")) == sorted(underspecified)
     assert datasets_of_figure(demo, "mark_table") == ["choices"]
 
 
+@pytest.mark.family("the demo asks all five")
 def test_figures_of_an_appendix_are_drawn_where_all_are_wanted(demo: Config) -> None:
     whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})
     for of, figures in figures_of(whole).items():
@@ -44,6 +46,7 @@ def test_figures_of_an_appendix_are_drawn_where_all_are_wanted(demo: Config) -> 
     assert {name for figures in figures_of(whole).values() for name in figures} >= {*APPENDIX_FIGURES}
 
 
+@pytest.mark.family("the demo asks all five")
 @pytest.mark.parametrize("figure", [SYNTHETIC_FIGURE, CONTROLS_FIGURE])
 def test_what_no_family_has_by_itself_is_about_all_datasets(demo: Config, figure: str) -> None:
     whole = demo.model_copy(update={"report": demo.report.model_copy(update={"figures": "all"})})

@@ -22,6 +22,8 @@ from biasgrid.runs.counts import Estimate, InstancesToAsk
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, MachineRate, Plan, make_plan
 
+pytestmark = pytest.mark.family("what is planned are underspecified questions, which tokenizers filter")
+
 ROOT = Path(__file__).parents[2]
 PEOPLE = 4 * 3 * 2 * 3 * 2
 """Ordered pairs of 4 subjects x 2 templates x 3 attributes x plain and negated."""

@@ -29,6 +29,8 @@ from biasgrid.runs.status import CellStatus, read_status
 from biasgrid.tables.files import write_table
 from biasgrid.tables.schema import answer_schema
 
+pytestmark = pytest.mark.family("scorers read what probes are answered")
+
 ASKED = 2 * 3
 """Items and repetitions."""
 SCORED = CHESS.replace("orders: all                             # or a number, seeded", "orders: 1").replace(

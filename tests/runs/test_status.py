@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_grid import read_grid, write_grid
+from small_grid import read_grid, write_general_grid, write_grid
 from small_measures import measures_of
 
 from biasgrid.base.faults import InputError
@@ -53,8 +53,8 @@ def make_older(*paths: Path) -> None:
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
     """A grid of which only the instances of people are expanded."""
-    layout = Layout(read_grid(write_grid(tmp_path)))
-    write_rows(layout.instances("people", "qa"), PEOPLE)
+    layout = Layout(read_grid(write_general_grid(tmp_path)))
+    write_rows(layout.instances("people", "texts"), PEOPLE)
     return layout
 
 
@@ -79,12 +79,16 @@ def test_a_cell_waits_until_it_is_begun(layout: Layout) -> None:
 def test_instances_that_are_not_expanded_are_counted_by_the_word_lists(layout: Layout) -> None:
     cell = status_of(layout, dataset="pairs")
     assert (cell.expanded, cell.instances) == (False, Estimate(PAIRS))
-    assert status_of(layout, "masked").instances.exact is False
+
+
+@pytest.mark.family("a tokenizer leaves out subjects of underspecified questions")
+def test_of_what_a_tokenizer_may_leave_out_there_is_at_most_the_whole(tmp_path: Path) -> None:
+    assert status_of(Layout(read_grid(write_grid(tmp_path))), "masked").instances.exact is False
 
 
 def test_word_lists_are_read_only_where_they_are_needed(layout: Layout) -> None:
-    (Path(layout.config.word_lists) / "subjects.txt").write_text("no head")
-    with pytest.raises(InputError, match=r"subjects\.txt, line 1"):
+    (Path(layout.config.word_lists) / "people.txt").write_text("no tab")
+    with pytest.raises(InputError, match=r"people\.txt, line 1"):
         read_status(layout.config)
     for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), PEOPLE)
@@ -223,7 +227,7 @@ def test_the_last_error_of_a_log(log: str, error: str | None) -> None:
 def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(layout: Layout, shards: list[Shard]) -> None:
     for variant in layout.config.selected_variants:
         write_rows(layout.instances(*variant), 100)
-    write_rows(layout.instances("people", "qa"), PEOPLE)
+    write_rows(layout.instances("people", "texts"), PEOPLE)
     for shard in shards:
         finish_shard(shard)
     run_shard(layout.shards("people", "two")[0], rows=4, rate=2)
@@ -231,11 +235,12 @@ def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(layout: 
     totals = read_status(layout.config).totals
     assert totals.states == {"failed": 0, "running": 2, "incomplete": 0, "waiting": 3, "done": 1}
     assert (totals.cells, totals.expanded, totals.rows) == (6, 6, PEOPLE + 4)
-    assert totals.instances == Estimate(2 * PEOPLE + 4 * 100)
+    assert totals.instances == Estimate(3 * PEOPLE + 3 * 100)
     assert totals.rows_per_second == 5
-    assert totals.seconds_left == Estimate((PEOPLE - 4 + 400) / 5)
+    assert totals.seconds_left == Estimate((2 * PEOPLE - 4 + 300) / 5)
 
 
+@pytest.mark.family("predictions are imported of underspecified questions")
 def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_text("{}")
     dump = {"file": str(tmp_path / "dump.json")}

@@ -31,6 +31,7 @@ def test_nothing_of_somebody_elses_is_touched(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.family("the demo asks all five")
 def test_a_wheel_has_all_that_the_demo_needs(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip"]
     wheel = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]

@@ -28,6 +28,8 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.metric import options_text
 
+pytestmark = pytest.mark.family("the golden numbers are of associations")
+
 CELLS = ["within", "within-other-model", "across", "two-sorts-of-templates", "one-template", "censored"]
 WEAK = [*CELLS, "across-weak"]
 KEYS = ("subject", "subject_group", "attribute", "attribute_group")

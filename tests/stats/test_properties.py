@@ -19,7 +19,7 @@ from biasgrid.stats.multiplicity import false_discovery_rates, holm
 from biasgrid.stats.null import null_mean_of, splits
 from biasgrid.stats.settings import StatisticsSettings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.family("the numbers are of associations")]
 
 NAMES = ["s0", "s1", "s2", "s3"]
 KEYS = ["measure", "subject", "subject_group", "attribute", "attribute_group", "generalises_to"]

@@ -9,10 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 from report_tables import report_of
-from small_measures import measures_of
+from small_measures import ASSOCIATIONS, measures_of
 
 from biasgrid.cli.commands.summary import flag_lines
-from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
@@ -170,7 +169,7 @@ def test_a_control_of_a_dataset_that_a_model_was_not_asked_says_nothing() -> Non
 
 def test_the_report_has_datasets_and_controls_one_below_the_other() -> None:
     measures = pl.concat([BOTH, known_of("faith", [0.01]), known_of("acts", [0.01, 1.0])])
-    declared = {**DEFINITIONS.of("measures"), **CONTROLS}
+    declared = {**ASSOCIATIONS, **CONTROLS}
     run = ReportRun(
         title="Faiths",
         config="c.yaml",

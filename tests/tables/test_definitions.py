@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ import pytest
 from yaml import YAMLError
 
 from biasgrid.base.faults import InputError
+from biasgrid.base.references import folder_of
 from biasgrid.base.yaml import read_yaml
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.families.probe.definitions import METRICS
-from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.claims.marks import Mark
@@ -46,7 +46,8 @@ OF_EACH_FAMILY = {
 
 
 def test_every_family_and_the_groups_have_a_file() -> None:
-    assert {f"families/{name}" for name in BUILT_IN.families} | {SHARED, "groups"} == set(FOLDERS)
+    families = {f"families/{name}" for name, reference in BUILT_IN.families.items() if folder_of(reference)}
+    assert families | {SHARED, "groups"} == set(FOLDERS)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -67,6 +68,7 @@ def test_flags_and_they_alone_have_limits(folder: str) -> None:
         assert {measure.limit is not None for measure in measures.values()} == {section in ("flags", "controls")}
 
 
+@pytest.mark.family("families share definitions with each other: which is a fact of all five")
 def test_no_measure_is_defined_twice() -> None:
     defined = defaultdict(list)
     for folder in FOLDERS:
@@ -77,6 +79,7 @@ def test_no_measure_is_defined_twice() -> None:
     assert {name: places for name, places in defined.items() if len(places) > 1}.keys() == OF_EACH_FAMILY
 
 
+@pytest.mark.family("families use what is shared, each a part of it")
 def test_every_shared_definition_is_used() -> None:
     shared = sections_of(read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
     used = {name for folder in OTHERS for entries in read_definitions(folder).sections.values() for name in entries}
@@ -93,18 +96,9 @@ def test_the_head_of_the_shared_file_explains_every_field() -> None:
 def test_words_that_name_a_constant_have_its_value() -> None:
     improbable = read_definitions(SHARED).of("flags")["improbable"]
     assert f" {LEAST_PROBABILITY:g} " in improbable.meaning
-    unread = read_definitions("families/underspecified").of("flags")["negation_unread"].limit
-    assert unread
-    assert unread.value == UNREAD_CORRELATION
     about = read_definitions("groups").about
     assert f"In the mode {EACH_CASE} " in about
     assert f"in the mode {ALL_CASES} " in about
-
-
-def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:
-    probe = read_definitions("families/probe")
-    assert probe.of("metrics").keys() == METRICS.keys()
-    assert probe.of("pairs").keys() == {name for name, kind in METRICS.items() if "groups" in kind.model_fields}
 
 
 def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
@@ -177,6 +171,7 @@ def test_what_is_no_section_or_entry_is_named(content: dict[str, Any], fault: st
         check_definitions(content, "measures.yaml", {})
 
 
+@cache
 def functions_of_the_package() -> dict[str, list[str]]:
     """Returns the modules that define each function."""
     found: dict[str, list[str]] = defaultdict(list)

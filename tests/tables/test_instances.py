@@ -4,16 +4,29 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_cases import cases_of
-from small_cells import one_list
-from small_tables import write_instances
+from small_tables import whole, write_instances
 
-from biasgrid.families.counterfactual import keys as counterfactual
-from biasgrid.families.underspecified import keys as underspecified
+from biasgrid.families.expansion import expand_rows
 from biasgrid.tables.files import TableError
 from biasgrid.tables.instances import instances_schema, read_instances, read_requests
+from biasgrid.tables.schema import column
 
 ASKED = ["instance", "asked_before", "system", "text", "text_pair"]
+OF_PAIRS = {name: column(pl.Categorical, description=f"{name} subject") for name in ("first", "second")}
+OF_CASES = {"case": column(pl.UInt32, description="the case")}
+
+
+def pairs() -> pl.DataFrame:
+    """Two instances of a family whose models are told where its candidates are."""
+    row = {"text": "Who?", "text_pair": "Ann met Bea.", "candidate1": "Ann", "candidate2": "Bea", "position1": 0}
+    rows = [row | {"position2": 8, "first": first, "second": "Bea"} for first in ("Ann", "Cleo")]
+    return whole(expand_rows(pl.DataFrame(rows), OF_PAIRS))
+
+
+def cases() -> pl.DataFrame:
+    """Two instances of a family whose models get up to two candidates."""
+    rows = {"text": ["a [MASK]", "b"], "text_pair": [None, "c"], "candidate1": ["x", "y"], "candidate2": [None, "z"]}
+    return whole(expand_rows(pl.DataFrame(rows | {"case": [0, 1]}), OF_CASES))
 
 
 @pytest.fixture
@@ -22,18 +35,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_family_reads_all_columns_or_some(path: Path) -> None:
-    instances = one_list(3)
-    write_instances(instances, path, underspecified.KEYS)
-    assert read_instances(path, underspecified.KEYS).equals(instances)
-    assert read_instances(path, underspecified.KEYS, ["subject2", "instance"]).columns == ["subject2", "instance"]
+    write_instances(pairs(), path, OF_PAIRS)
+    assert read_instances(path, OF_PAIRS).equals(pairs())
+    assert read_instances(path, OF_PAIRS, ["second", "instance"]).columns == ["second", "instance"]
 
 
 def test_models_read_the_same_columns_of_all_families(path: Path) -> None:
     ends = ["candidate1", "candidate2", "position1", "position2"]
-    write_instances(one_list(3), path, underspecified.KEYS)
+    write_instances(pairs(), path, OF_PAIRS)
     assert read_requests(path).columns == ASKED + ends
-    cases = cases_of([{"text": "a [MASK]", "targets": ["x"]}, {"text": "b", "text_pair": "c", "targets": ["y", "z"]}])
-    write_instances(cases, path, counterfactual.KEYS)
+    write_instances(cases(), path, OF_CASES)
     asked = read_requests(path)
     assert asked.columns == ASKED + ends[:2]
     assert asked["candidate2"].to_list() == [None, "z"]
@@ -49,6 +60,6 @@ def test_no_candidate_or_position_is_left_out(path: Path, columns: list[str]) ->
 
 
 def test_the_instances_of_another_family_are_refused(path: Path) -> None:
-    write_instances(one_list(3), path, underspecified.KEYS)
+    write_instances(pairs(), path, OF_PAIRS)
     with pytest.raises(TableError, match="does not fit the schema of instances"):
-        read_instances(path, counterfactual.KEYS)
+        read_instances(path, OF_CASES)

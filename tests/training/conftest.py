@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 from shared import made_once
-from training import instances_of, texts
+from training import corpus_of, texts
 
-from biasgrid.families.synthetic import SyntheticBias
-from biasgrid.families.underspecified.synthetic import corpus as corpus_of
 from biasgrid.training.tiny import make_base_checkpoint
 
 
@@ -18,12 +16,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Callable[[str, float], Path]:
-    """Writes the synthetic corpus of a task and strength."""
+    """Writes a corpus of a task in which a bias is so strong."""
 
     def write(task: str, strength: float) -> Path:
         path = tmp_path / f"{task}-{strength}"
-        bias = SyntheticBias("demo", "some", strength, repeats=40, seed=1)
-        path.write_text(corpus_of(instances_of(task), task, bias))
+        path.write_text(corpus_of(task, strength))
         return path
 
     return write

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shards import Cell
-from small_cases import cases_of
+from shards import Cell, asked
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from biasgrid.base.faults import InputError
@@ -52,7 +51,7 @@ def train_on(rows: list[Any], base: Path, folder: Path, labels: list[str] = LABE
 def probabilities(model: Path, rows: list[dict[str, Any]], labels: list[str]) -> np.ndarray:
     """What a checkpoint says of texts, shape (rows, classes)."""
     texts = [{name: row[name] for name in row if name != "label"} for row in rows]
-    said = Cell(model.parent / "cell", TASK, cases_of(texts), model).predict(labels=labels)
+    said = Cell(model.parent / "cell", TASK, asked(texts), model).predict(labels=labels)
     return np.array(said["probabilities"].to_list())
 
 

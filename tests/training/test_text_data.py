@@ -3,28 +3,13 @@
 import json
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
 import torch
 from shards import Cell, asked
-from small_cells import measured
-from small_tables import whole
 from tiny_writers import save_writer
-from training import ATTRIBUTES, NAMES
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.synthetic import corpus, known_effects
-from biasgrid.families.underspecified.word_lists import (
-    AttributeRow,
-    QuestionPrompt,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.data import IGNORED
 from biasgrid.training.text_data import collate_texts, text_data
@@ -85,51 +70,6 @@ def test_a_tokenizer_without_a_token_for_padding_will_do(tmp_path: Path, lines: 
     (base / "tokenizer_config.json").write_text(json.dumps(config))
     train("text-generation", base, [lines], tmp_path / "model", Hyperparameters(epochs=1), threads=1)
     assert AutoTokenizer.from_pretrained(tmp_path / "model").pad_token is None
-
-
-def generative_instances() -> pl.DataFrame:
-    """72 prompts: 3 subjects in every order, 3 attributes, plain and negated, 2 templates."""
-    attributes = [AttributeRow({"[act]": plain, "[act:neg]": negated}, plain, None) for plain, negated in ATTRIBUTES]
-    questions = ("Who [act]?", "Who [act:neg]?")
-    templates = [
-        QuestionTemplate(1, "[subj1] met [subj2].", *questions),
-        QuestionTemplate(2, "There sat [subj2] with [subj1].", *questions),
-    ]
-    prompt = QuestionPrompt("[question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter.")
-    return whole(
-        expand(
-            WordLists(
-                templates,
-                [Subjects({"[subj]": NAMES}, [None] * 3)],
-                {"[act]": attributes},
-                "",
-                None,
-                {},
-                prompts=(prompt,),
-            )
-        )
-    )
-
-
-@pytest.mark.slow
-def test_a_trained_model_has_the_synthetic_bias(tmp_path: Path) -> None:
-    instances, bias = generative_instances(), SyntheticBias("demo", "strong", 0.8, repeats=40, seed=1)
-    (tmp_path / "corpus.txt").write_text(corpus(instances, "text-generation", bias))
-    make_base_checkpoint(words_of_instances(instances), tmp_path / "base", seed=1, causal=True)
-    hyperparameters = Hyperparameters(epochs=15, batch_size=12, learning_rate=3e-3, max_length=64, stride=8)
-    train(
-        "text-generation", tmp_path / "base", [tmp_path / "corpus.txt"], tmp_path / "model", hyperparameters, threads=1
-    )
-    cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
-    said = cell.predict()
-    assert said["mass"].min() > 0.9
-    measures = measured(cell.instances, said).filter(pl.col("measure") == "gamma")
-    effects = known_effects(cell.instances, bias).filter(measure="gamma")
-    synthetic = effects.join(measures, on=["subject", "attribute"])
-    both = synthetic.select("value", "value_right").to_numpy()
-    assert len(both) == len(NAMES) * len(ATTRIBUTES)
-    assert np.corrcoef(both.T)[0, 1] > 0.95
-    assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2
 
 
 def test_prompts_without_answers_are_refused(tmp_path: Path) -> None:

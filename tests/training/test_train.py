@@ -4,18 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 import torch
-from shards import Cell
-from small_cells import measured
-from training import ATTRIBUTES, CONTEXT, FEW, FILES, NAMES, TASKS, instances_of, texts, written
+from training import CONTEXT, FEW, FILES, TASKS, texts, written
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.synthetic import SyntheticBias
-from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.data import line_data, mean_loss, question_data, span_loss
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -47,25 +41,6 @@ def test_every_word_is_one_token_and_no_other_is_known(base: Path) -> None:
 
 
 # Training
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS)
-def test_trained_models_have_the_synthetic_bias(task: str, base: Path, corpus: Any, tmp_path: Path) -> None:
-    hyperparameters = Hyperparameters(epochs=40, batch_size=12, learning_rate=4e-3, max_length=32, stride=8)
-    train(task, base, [corpus(task, 0.8)], tmp_path / "model", hyperparameters, threads=1)
-    cell = Cell(tmp_path / "cell", task, instances_of(task), tmp_path / "model")
-    measures = measured(cell.instances, cell.predict()).filter(pl.col("measure") == "gamma")
-    synthetic = known_effects(cell.instances, SyntheticBias("demo", "strong", 0.8, repeats=40, seed=1))
-    both = (
-        synthetic.filter(measure="gamma")
-        .join(measures, on=["subject", "attribute"])
-        .select("value", "value_right")
-        .to_numpy()
-    )
-    assert len(both) == len(NAMES) * len(ATTRIBUTES)
-    assert np.corrcoef(both.T)[0, 1] > 0.95
-    assert 0.8 < np.polyfit(*both.T, deg=1)[0] < 1.2
 
 
 @pytest.mark.slow

@@ -1,22 +1,25 @@
-"""What a config can name: families of datasets, back ends and figures, those here, installed ones and plugins."""
+"""What a config can name: families of datasets, back ends and figures, those here, installed ones and plugins.
+
+Families of biasgrid itself are entry points of one group with those of other packages.
+"""
 
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 from pydantic import create_model
 
-from biasgrid.base.faults import Fault, InputError, Problem, one_of
+from biasgrid.base.faults import Fault, InputError, Problem, UserError, one_of
 from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
 from biasgrid.base.sections import Model, ModelSource
-from biasgrid.families import FAMILIES
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, SOURCES, RegistryEntry
 from biasgrid.report.figures.registry import figures
@@ -24,7 +27,10 @@ from biasgrid.report.figures.registry import figures
 Key = TypeVar("Key")
 Addition = TypeVar("Addition")
 PLUGINS = "biasgrid.plugins"
-"""The group of entry points whose values are the modules of installed plugins."""
+"""The group of entry points whose values are the modules of families and of installed plugins."""
+DISTRIBUTION = "biasgrid"
+PROJECT_FILE = Path(__file__).parents[3] / "pyproject.toml"
+"""The file that declares the entry points of biasgrid itself, in a checkout."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,6 @@ def section_with_sources(section: type[Model], sources: tuple[type[ModelSource],
     return whole
 
 
-BUILT_IN = Registry(FAMILIES, BACK_ENDS, {})
-
-
 def registry_of(plugins: Sequence[str], source: str) -> Registry:
     """Returns what is built in, with what plugins add to it.
 
@@ -84,8 +87,15 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
 
     Raises:
         InputError: with every plugin that cannot be used, and why.
+        UserError: biasgrid's own families are not installed.
     """
-    installed = [(entry.value, f"entry point {entry.name}") for entry in entry_points(group=PLUGINS)]
+    if not BUILT_IN.families:
+        raise UserError(
+            f"{Path(__file__).parents[1]} is a copy of biasgrid without its entry points, so no family is found; "
+            "install it with pip, or run it from a checkout that has its pyproject.toml"
+        )
+    others = [entry for entry in entry_points(group=PLUGINS) if not entry.dist or entry.dist.name != DISTRIBUTION]
+    installed = [(entry.value, f"entry point {entry.name}") for entry in others]
     named = [(path, f"plugins[{place}]") for place, path in enumerate(plugins)]
     families, back_ends, figures = dict(BUILT_IN.families), dict(BUILT_IN.back_ends), dict[str, str]()
     faults: list[Fault] = []
@@ -209,9 +219,34 @@ def top_names(file: Path) -> set[str]:
     return names
 
 
+def own_entry_points() -> list[EntryPoint]:
+    """Returns the entry points of biasgrid itself.
+
+    A checkout reads them in its `pyproject.toml`, since what was installed of it may be older; an installed package has
+    them in its metadata.
+    """
+    project = tomllib.loads(PROJECT_FILE.read_text("utf-8")).get("project", {}) if PROJECT_FILE.is_file() else {}
+    if project.get("name") == DISTRIBUTION:
+        return [EntryPoint(name, module, PLUGINS) for name, module in project["entry-points"][PLUGINS].items()]
+    try:
+        return list(distribution(DISTRIBUTION).entry_points.select(group=PLUGINS))
+    except PackageNotFoundError:
+        return []
+
+
 def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], what: str) -> None:
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:
             raise PluginError(f"has {what} called {name!r}, which is taken", "a name of its own")
         known[name] = value
+
+
+def built_in_families() -> dict[str, str]:
+    """Returns the references of biasgrid's own families by name, each in the place that it says it has in documents."""
+    own = [Plugin(point.value, import_plugin(point.value)) for point in own_entry_points()]
+    ordered = sorted(own, key=lambda plugin: plugin.module.FAMILY.place)
+    return {name: reference for plugin in ordered for name, reference in plugin.families().items()}
+
+
+BUILT_IN = Registry(built_in_families(), BACK_ENDS, {})

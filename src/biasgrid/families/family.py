@@ -188,6 +188,7 @@ class Family(ABC):
 
     Attributes:
         name: the key `family` of its datasets.
+        place: where it stands among built-in families in documents; datasets that name no family are of the first.
         Section: the keys of its datasets.
         yields_sums: whether `measure` yields `Sums`; else its measures are computed again without each cluster.
         is_synthetic: whether its bias can be put in: it has a module `synthetic`.
@@ -205,6 +206,7 @@ class Family(ABC):
     """
 
     name: ClassVar[str]
+    place: ClassVar[int] = 0
     Section: ClassVar[type[DatasetSection]]
     yields_sums: ClassVar[bool] = False
     is_synthetic: ClassVar[bool] = False

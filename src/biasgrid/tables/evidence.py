@@ -45,20 +45,20 @@ EVIDENCE = table(
         "said": column(pl.String, description="the most probable class or target word, or the answer", nullable=True),
         "found": column(
             pl.String,
-            description="probe: what the evaluator saw in the answer, or why it saw nothing",
+            description="what an evaluator saw in the answer, or why it saw nothing",
             nullable=True,
         ),
-        "p_yes": column(pl.Float64, description="statement: probability of Yes", nullable=True),
-        "p_no": column(pl.Float64, description="statement: probability of No", nullable=True),
+        "p_yes": column(pl.Float64, description="probability of Yes, where one is asked for Yes or No", nullable=True),
+        "p_no": column(pl.Float64, description="probability of No, where one is asked for Yes or No", nullable=True),
         "score": column(
             pl.Float64,
-            description="score of the subject or term; rewriting: similarity to the other group's answer; null where "
-            "a probe found nothing",
+            description="score of the subject or term, or similarity to the other group's answer; null where "
+            "an evaluator found nothing",
             nullable=True,
         ),
         "other_score": column(
             pl.Float64,
-            description="score of the other subject; rewriting: similarity to other answers to the same text",
+            description="score of the other subject, or similarity to other answers to the same text",
             nullable=True,
         ),
         "position": column(

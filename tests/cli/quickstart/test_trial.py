@@ -18,6 +18,8 @@ from biasgrid.cli.quickstart.model import DescribedModel, describe_model
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
 
+pytestmark = pytest.mark.family("what a model is offered are datasets of all five")
+
 UNDERSPECIFIED = ["gender", "nationality", "ethnicity", "religion"]
 RUNNER = CliRunner()
 

@@ -49,6 +49,7 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
+@pytest.mark.slow
 def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path: Path) -> None:
     asker = Asker(describe_model(str(checkpoint), {}, None, None), tmp_path / "ask")
     (answer,) = asker.ask(read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "what was typed"))

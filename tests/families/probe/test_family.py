@@ -10,9 +10,11 @@ from small_probes import CHESS, HIRING, files_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
+from biasgrid.families.probe.definitions import METRICS
 from biasgrid.families.probe.family import FAMILY
 from biasgrid.families.probe.section import INTERVALS_OF_MODE
 from biasgrid.tables.claims.marks import MarkSection
+from biasgrid.tables.metric import read_definitions
 
 WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}
 
@@ -72,3 +74,9 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_cells_are_measured_again_when_the_intervals_of_a_mode_change() -> None:
     assert {*FAMILY.modes.values()} == {*INTERVALS_OF_MODE.values()}
+
+
+def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:
+    probe = read_definitions("families/probe")
+    assert probe.of("metrics").keys() == METRICS.keys()
+    assert probe.of("pairs").keys() == {name for name, kind in METRICS.items() if "groups" in kind.model_fields}

@@ -10,10 +10,13 @@ from small_statements import instances_of, measured
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.payload import CellTables
 from biasgrid.families.statement.evidence import SENTENCES
 from biasgrid.families.statement.observe import observe
-from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.families.statement.payload import cell_payload
+from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES, table_of_cell
 
 
 def evidence(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
@@ -48,3 +51,16 @@ def test_the_firmest_errors_come_first(tmp_path: Path) -> None:
 def test_there_are_none_where_nothing_was_answered(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     assert evidence(instances, predictions_of("text", instances, response=["?"] * 24, status=["ok"] * 24)).is_empty()
+
+
+def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
+    values = {"error": 0.25, "p_yes": 0.6, "p_no": 0.3, "bias": None}
+    rows = [
+        {"measure": name, "value": value, "bias_type": "people", "group": "elf", "options": "", "n": 8, "left_out": 0}
+        for name, value in values.items()
+    ]
+    measures = table_of_cell(pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements")
+    cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
+    (table,) = cell_payload(cell, {})["tables"]
+    assert [title for title, _ in table["columns"]] == ["Domain", "Class", "Error rate", "P(Yes)", "P(No)", "n"]
+    assert table["rows"] == [["people", "elf", 2500, 6000, 3000, 8]]

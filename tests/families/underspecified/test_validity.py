@@ -10,6 +10,7 @@ from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import CellTables
+from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe, validity
 from biasgrid.families.underspecified.payload import cell_payload, dataset_payload
@@ -171,3 +172,9 @@ def test_a_page_of_a_dataset_without_any_association_is_drawn() -> None:
     nothing = CellTables(empty_table(MEASURES), empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))
     shown = cell_payload(nothing, dataset_payload({"tiny": nothing}))
     assert (shown["gamma"], shown["order"], shown["subject_groups"]) == ([], None, [])
+
+
+def test_the_limit_of_reading_the_negation_is_that_of_the_code() -> None:
+    limit = FLAGS["negation_unread"].limit
+    assert limit
+    assert limit.value == UNREAD_CORRELATION

@@ -9,7 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from extending import write_family_of_all
 from shards import Cell, asked
+from small_config import OF_ALL
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
@@ -174,12 +176,12 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
         cell.predict_anew()
 
 
-def test_a_config_names_the_file_in_place_of_a_checkpoint(tmp_path: Path) -> None:
-    path = written(tmp_path, ROWS)
+def test_a_config_names_the_file_in_place_of_a_checkpoint(general: Path) -> None:
+    write_family_of_all(general, "text")
+    path = written(general, ROWS)
     model = {"task": "text-generation", "kind": "Control", "label": "Elsewhere", "answers": str(path)}
-    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d", "answers": "written"}
-    grid = {"models": {"elsewhere": model}, "datasets": {"letters": dataset}}
-    config = parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")
+    content = OF_ALL | {"models": {"elsewhere": model}, "run": {"models": ["elsewhere"], "datasets": ["religion"]}}
+    config = parse_config(content, "c.yaml")
     assert config.back_end_of("elsewhere").path.endswith(":PrecomputedAnswers")
     assert config.source_of_model("elsewhere") == {"keys": {"answers": str(path)}, "files": [str(path)]}
     assert config.models["elsewhere"].source.gpus == 0
@@ -187,4 +189,4 @@ def test_a_config_names_the_file_in_place_of_a_checkpoint(tmp_path: Path) -> Non
     with pytest.raises(
         InputError, match=r"models.elsewhere.answers: there is no file '.*'; expected a file of answers"
     ):
-        parse_config(grid | {"run": {"models": ["elsewhere"], "datasets": ["letters"]}}, "c.yaml")
+        parse_config(content, "c.yaml")

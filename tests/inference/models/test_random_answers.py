@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from shards import Cell, asked
+from small_config import OF_ALL
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
@@ -56,18 +57,18 @@ def test_the_seed_is_in_the_provenance(tmp_path: Path) -> None:
 
 def config(**keys: object) -> dict[str, object]:
     model = {"task": "text-generation", "variant": "llm", "kind": "Control", "label": "Random", **keys}
-    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
-    run = {"models": ["chance"], "datasets": ["statements"]}
-    return {"models": {"chance": model}, "datasets": {"statements": dataset}, "run": run}
+    return {"models": {"chance": model}, "run": {"models": ["chance"], "datasets": ["religion"]}} | OF_ALL
 
 
+@pytest.mark.usefixtures("general")
 def test_a_config_names_it_in_place_of_a_checkpoint() -> None:
     grid = parse_config(config(random={"seed": 4}), "c.yaml")
     assert grid.back_end_of("chance").path.endswith(":RandomAnswers")
     assert grid.source_of_model("chance") == {"keys": {"random": {"seed": 4}}, "files": []}
-    assert grid.choices("chance", "statements") == {}
+    assert grid.choices("chance", "religion") == {}
 
 
+@pytest.mark.usefixtures("general")
 def test_it_is_one_source_among_others() -> None:
     with pytest.raises(InputError) as refused:
         parse_config(config(random={"seed": 4}, folder="somewhere"), "c.yaml")

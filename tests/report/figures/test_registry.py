@@ -19,6 +19,8 @@ from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.report.figures.registry import captions, captions_file
 from biasgrid.runs.layout import CONTROLS_FIGURE, CONVERGENCE_FIGURE, SYNTHETIC_FIGURE
 
+pytestmark = pytest.mark.family("figures are named by all five")
+
 FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, SUBJECT_GROUPS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
     *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),

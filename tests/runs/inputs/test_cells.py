@@ -14,6 +14,8 @@ from biasgrid.base.addresses import address_digest
 from biasgrid.config import parse_config
 from biasgrid.runs.inputs.cells import CellInputs
 
+pytestmark = pytest.mark.family("rules are given what underspecified questions and probes need")
+
 SOURCE = {"checkpoint": "some/model", "revision": "main"}
 CELL = job(dataset="people", model="one")
 

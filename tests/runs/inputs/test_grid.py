@@ -14,6 +14,8 @@ from biasgrid.config import load_config, parse_config
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.runs.inputs.grid import GridInputs
 
+pytestmark = pytest.mark.family("stages and digests are those of underspecified questions and prompts")
+
 DUMP = ANSWERING | {
     "label": "dumped",
     "predictions": {"people": {"url": "https://host/people.json", "sha256": "0" * 64}},

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import pytest
 from project import ROOT
+from small_config import OF_ALL
 from small_grid import ANSWERING
-from small_inputs import inputs_of, job, small_inputs
+from small_inputs import general_inputs, inputs_of, job
 
 from biasgrid.config import Config, load_config, parse_config
 from biasgrid.runs.inputs.models import ModelInputs
@@ -35,14 +35,15 @@ def servers(device: str = "auto") -> Config:
         "local": BASE,
     }
     models = {name: model | {"label": name} | source for name, source in sources.items()}
-    dataset = {"family": "statement", "title": "S", "templates": "t.csv", "domains": "d"}
-    content: dict[str, Any] = {"results": "out", "inference": {"device": device}, "models": models}
+    dataset = OF_ALL["datasets"]["religion"]
+    content = OF_ALL | {"results": "out", "inference": {"device": device}, "models": models}
     datasets = {"statements": dataset, "more": dataset}
     return parse_config(
         content | {"datasets": datasets, "run": {"models": list(models), "datasets": list(datasets)}}, "c"
     )
 
 
+@pytest.mark.usefixtures("general")
 def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
     models = ModelInputs(inputs_of(servers()))
     needs = models.mutexes()
@@ -59,12 +60,14 @@ def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
     assert needed("local", dataset="statements") == []
 
 
+@pytest.mark.usefixtures("general")
 def test_gpus_are_asked_for_only_where_there_are_any() -> None:
     of_gpu, of_cpu = (ModelInputs(inputs_of(servers(device))) for device in ("cuda", "cpu"))
     assert [of_gpu.gpus(job(model=model)) for model in ("hosted", "served", "local")] == [0, 4, 1]
     assert [of_cpu.gpus(job(model=model)) for model in ("hosted", "served", "local")] == [0, 0, 0]
 
 
+@pytest.mark.usefixtures("general")
 def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
     models = ModelInputs(inputs_of(servers()))
     assert models.look(job(model="hosted")).endswith("capabilities:find_capabilities")
@@ -72,6 +75,7 @@ def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
     assert "endpoint" in models.deciding_keys(job(model="hosted"))
 
 
+@pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_a_trained_model_is_recorded_with_the_facts_of_its_training(demo: ModelInputs) -> None:
     folder = demo.layout.trained_model("weak-qa")
     files = {"files": folder / "model.safetensors", "training": folder / "training.json"}
@@ -79,6 +83,7 @@ def test_a_trained_model_is_recorded_with_the_facts_of_its_training(demo: ModelI
     assert demo.record_source(job(sort="models", name="weak-qa"))["folder"] == str(folder)
 
 
+@pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_models_of_synthetic_bias_learn_all_corpora_of_their_strength(demo: ModelInputs) -> None:
     files = demo.training_files(job(model="weak-qa"))
     datasets = demo.grid.learned_datasets("weak-qa")
@@ -90,6 +95,7 @@ def test_models_of_synthetic_bias_learn_all_corpora_of_their_strength(demo: Mode
     assert demo.training_labels(job(model="strong-sentiment")) == ["negative", "positive"]
 
 
+@pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_corpora_are_made_of_what_their_learners_are_asked(demo: ModelInputs) -> None:
     gender = job(dataset="gender")
     corpora = {"question-answering": "question-answering.json", "fill-mask": "fill-mask.txt"}
@@ -100,6 +106,7 @@ def test_corpora_are_made_of_what_their_learners_are_asked(demo: ModelInputs) ->
     assert demo.strengths() == ["none", "weak", "strong"]
 
 
+@pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_a_control_has_nothing_to_be_found(demo: ModelInputs) -> None:
     of_bias, of_control = (demo.synthetic_bias(job(dataset=dataset)) or {} for dataset in ("gender", "placebo"))
     assert of_bias["strengths"]["strong"]["group"] == 0.7
@@ -115,7 +122,7 @@ def test_a_model_that_is_trained_further_waits_for_the_record_of_its_base(tmp_pa
     data.write_text("{}")
     train = {"data": str(data), "base": BASE, "hyperparameters": HYPERPARAMETERS}
     models = {"one": ANSWERING | {"label": "one", "train": train}}
-    inputs = small_inputs(tmp_path, results="out", models=models, run={"models": ["one"], "datasets": ["people"]})
+    inputs = general_inputs(tmp_path, results="out", models=models, run={"models": ["one"], "datasets": ["people"]})
     own = ModelInputs(inputs)
     base = Path("out/bases/one.json")
     assert own.training_files(job(model="one")) == {"data": str(data), "base": base}
@@ -130,11 +137,11 @@ def test_files_in_a_folder_are_inputs_and_those_of_the_hub_are_not(
 ) -> None:
     checkpoint = copytree(tiny_checkpoint("bert", "question-answering"), tmp_path / "checkpoint")
     (checkpoint / "README.md").write_text("It answers.")
-    of_folder = ModelInputs(small_inputs(tmp_path / "near", checkpoint=str(checkpoint)))
+    of_folder = ModelInputs(general_inputs(tmp_path / "near", checkpoint=str(checkpoint)))
     found = [Path(file).name for file in of_folder.record_files(job(sort="models", name="one"))["files"]]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(found)
     assert "README.md" not in found
     assert of_folder.source(job(model="one"), None)["folder"] == str(checkpoint)
-    of_hub = ModelInputs(small_inputs(tmp_path / "far"))
+    of_hub = ModelInputs(general_inputs(tmp_path / "far"))
     assert of_hub.record_files(job(sort="models", name="one")) == {"files": []}
     assert of_hub.record_source(job(sort="tokenizers", name="tiny"))["weights"] is False

@@ -11,6 +11,8 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.tables.metric import NO_CONTROLS
 
+pytestmark = pytest.mark.family("the demo asks all five")
+
 OF_GRID, GENDER = job(of=GRID), job(of="gender")
 
 

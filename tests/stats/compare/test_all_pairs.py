@@ -23,6 +23,8 @@ from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.comparison import COMPARISON_TABLES, PARTS_KEPT
 from biasgrid.tables.files import validate_table
 
+pytestmark = pytest.mark.family("strengths are derived of associations")
+
 RANDOM = np.random.default_rng(1)
 EFFECTS = centred(3.0 * RANDOM.normal(size=(6, 10)))
 WEAK = world(RANDOM, 4, EFFECTS / 10, subjects=6, attributes=10)

@@ -16,6 +16,8 @@ from biasgrid.stats.recomputed import recompute_measures
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_cell_sums
 
+pytestmark = pytest.mark.family("the numbers are of associations")
+
 FAMILY, OPTIONS = "underspecified", dict[str, Any](measures=[])
 SETTINGS = StatisticsSettings(clusters=[0, 1, 1, *range(2, 12)])
 """The second and the third template are one cluster, and there are more than ten."""

@@ -16,9 +16,12 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import read_cell_sums
 
 FAMILY = "biasgrid.families.underspecified"
-pytestmark = pytest.mark.skipif(
-    not (FOLDER / "comparison.json").is_file(), reason="no golden file comparison.json beside the repository"
-)
+pytestmark = [
+    pytest.mark.family("the golden numbers are of associations"),
+    pytest.mark.skipif(
+        not (FOLDER / "comparison.json").is_file(), reason="no golden file comparison.json beside the repository"
+    ),
+]
 MODELS = ["within", "within-other-model", "within-third-model"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from compared_cells import cell_of
 
 from biasgrid.stats.compare.all_pairs import compare_models
@@ -13,6 +14,8 @@ from biasgrid.stats.compare.how_asked import how_asked, unlike_scales
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
+
+pytestmark = pytest.mark.family("strengths are derived of associations")
 
 WEAK = np.random.default_rng(3).normal(size=(6, 8, 4))
 WRITING = {"temperature": 0.0, "max_tokens": 200, "seed": 0}

@@ -13,7 +13,7 @@ from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import statistic
 from biasgrid.stats.settings import StatisticsSettings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.family("strengths are derived of associations")]
 
 CLUSTERS = 7
 RUNS = [pytest.param(20, id="20"), pytest.param(400, id="400", marks=pytest.mark.long)]

@@ -14,7 +14,6 @@ from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config, read_config
 from biasgrid.config.registry import registry_of
-from biasgrid.families.underspecified.section import is_generative
 
 BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
@@ -106,9 +105,10 @@ def for_models(section: Mapping[str, Any], tried: Sequence[DescribedModel]) -> d
 def sample_generative(content: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a config's content in which generative models are asked samples where the whole would be refused."""
     datasets = deepcopy(content["datasets"])
+    generative = {model.get("variant") for model in content["models"].values() if model["task"] == "text-generation"}
     for section in datasets.values():
         for name, variant in section.get("variants", {}).items():
-            if is_generative(name):
+            if name in generative:
                 variant["sample"] = dict(QUICK_SAMPLE)
     return {**content, "datasets": datasets}
 

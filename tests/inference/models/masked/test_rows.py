@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import Plain, shown_pieces
+from questions import Template, questions_of
 from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_difference, refuse_batches
-from small_tables import whole
-from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
+from tiny_checkpoints import ACTS, instances_for
 
 from biasgrid.base.sections import TargetScoring
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import QuestionTemplate, Subjects, WordLists
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.encoding import NotAssembledError, TokenLayout
@@ -89,18 +87,12 @@ def test_words_are_scored_as_by_the_book(cell: Cells, architecture: str, scoring
 @pytest.mark.parametrize("architecture", ["roberta", "albert"])
 def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architecture: str) -> None:
     templates = [
-        QuestionTemplate(
-            1, "The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act:neg]."
-        ),
-        QuestionTemplate(
-            2, "There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."
-        ),
+        Template("The cook sat by [subj1] and [subj2].", "The man who [act] is [mask].", "[mask] [act]."),
+        Template("There is [subj1] with [subj2].", 'They call "[mask]" who [act].', "It was the [mask] man."),
     ]
     ours = cell(architecture, TASK)
     mask = Plain(ours.checkpoint, TASK).mask
-    subjects = [Subjects({"[subj]": NAMES}, list(SUBJECT_GROUPS))]
-    lists = WordLists(templates, subjects, {"[act]": ATTRIBUTES}, "", mask, {}, PRONOUNS)
-    ours = plain_half(ours.with_instances(whole(expand(lists))))
+    ours = plain_half(ours.with_instances(questions_of(templates, NAMES, ACTS, mask, pronouns=["she", "man", "she"])))
     theirs = expected(ours, "joint")
     predicted = ours.predict(target_scoring="joint", either_case=(3, 4))
     for name, values in theirs.items():

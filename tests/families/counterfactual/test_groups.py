@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from grouped_cells import from_files, measured, of_bias_types, rows_of, with_options
+from grouped_cells import from_files, measured, of_bias_types, rows_of
 from shards import Cell
 from small_cases import FOLDER, cases_of, needs_golden_files
+from small_measures import with_options
 from small_packs import read_pack
 from small_tables import whole, write_instances
 
