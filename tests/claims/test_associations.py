@@ -32,11 +32,11 @@ from association_worlds import (
 )
 from worlds import over_clusters
 
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
+from biasgrid.families.underspecified.sizes import corrected_numbers
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates
+from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
 from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic

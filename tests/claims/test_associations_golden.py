@@ -12,8 +12,8 @@ import pytest
 from association_worlds import estimates, sums_of
 from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
+from biasgrid.families.underspecified.sizes import corrected_numbers
+from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
 from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters

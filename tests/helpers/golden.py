@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from small_tables import predictions_of, with_keys
 
-from biasgrid.families.underspecified.word_lists import WordListFiles
+from biasgrid.families.underspecified.pack import WordListFiles
 
 FOLDER = Path(__file__).parents[3] / "shared" / "golden" / "unqover"
 SOURCES: dict[str, tuple[str, list[str], str, str | None, str | None]] = {

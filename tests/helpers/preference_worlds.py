@@ -10,9 +10,8 @@ import numpy.typing as npt
 import polars as pl
 from swap_groups import design, with_scores
 
-from biasgrid.families.underspecified.associations.intensity import ASSOCIATION
-from biasgrid.families.underspecified.associations.sizes import PreferencesByCluster, mass
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
+from biasgrid.families.underspecified.sizes import ASSOCIATION, PreferencesByCluster, mass
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums

@@ -17,8 +17,8 @@ from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.families.underspecified.synthetic import corpus, draw_answers
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.tiny import make_base_checkpoint
 
 HEADS = {"fill-mask": AutoModelForMaskedLM, "question-answering": AutoModelForQuestionAnswering}

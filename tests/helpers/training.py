@@ -8,7 +8,7 @@ import polars as pl
 from small_tables import whole
 
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.training.train import Hyperparameters
 
 TASKS = ["question-answering", "fill-mask"]

@@ -16,7 +16,7 @@ from biasgrid.base.faults import InputError
 from biasgrid.base.yaml import read_yaml
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.probe.definitions import METRICS
-from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
+from biasgrid.families.underspecified.sizes import UNREAD_CORRELATION
 from biasgrid.families.validity import LEAST_PROBABILITY
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.claims.marks import Mark

@@ -17,14 +17,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from biasgrid.base.faults import InputError
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionPrompt, QuestionTemplate, Subjects, WordLists
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
-from biasgrid.families.underspecified.word_lists import (
-    AttributeRow,
-    QuestionPrompt,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.training.data import IGNORED
 from biasgrid.training.text_data import collate_texts, text_data

@@ -12,8 +12,8 @@ from small_tables import whole
 
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.families.underspecified.synthetic import corpus, known_effects
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad

@@ -10,8 +10,13 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, with_roles
-from biasgrid.families.underspecified.associations.preference import least_mass, preferences_of
-from biasgrid.families.underspecified.observe import answered_groups, both_sides, scores_in_groups
+from biasgrid.families.underspecified.observe import (
+    answered_groups,
+    both_sides,
+    least_mass,
+    preferences_of,
+    scores_in_groups,
+)
 from biasgrid.families.underspecified.payload import SHOWN_MEASURE
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.underspecified.design import design_of
+from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
+from biasgrid.families.underspecified.reading import groups_named, stereotype_form_faults, unknown_stereotype_faults
 from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.families.underspecified.stereotypes import groups_named, stereotype_form_faults, unknown_stereotype_faults
-from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -252,8 +251,7 @@ class Underspecified(Family):
         design = design_of(lists)
         if design.asked is None:
             return None
-        from biasgrid.families.underspecified.blocks import clusters_of_associations
-        from biasgrid.families.underspecified.expand import asked_groups
+        from biasgrid.families.underspecified.expand import asked_groups, clusters_of_associations
 
         chosen = asked_groups(design, design.asked)
         found = clusters_of_associations(design.crossing, chosen, clusters())

@@ -1,4 +1,4 @@
-"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020), records of its groups, and checks.
+"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020).
 
 Sums run through numpy in the order of the swap groups, so that tables are the same to the byte whatever the number of
 threads.
@@ -14,22 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import coverage, undetected_difference
-from biasgrid.families.underspecified.associations.components import sums_of_pairs
-from biasgrid.families.underspecified.associations.intensity import eta_of_cell, mu
-from biasgrid.families.underspecified.associations.negation import CORRELATION
-from biasgrid.families.underspecified.associations.parts import (
-    PART_KEYS,
-    is_compared,
-    mean_of_swap_groups,
-    sums_of_parts,
-)
-from biasgrid.families.underspecified.associations.preference import least_mass
-from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
-from biasgrid.families.underspecified.associations.shares import measures_of_preferences, measures_of_pronouns
-from biasgrid.families.underspecified.associations.sizes import derive, left_out_of_derived, share_mu
-from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.evidence import evidence_of_associations
 from biasgrid.families.underspecified.observe import (
     COMPARED_COLUMNS,
@@ -37,33 +24,44 @@ from biasgrid.families.underspecified.observe import (
     SWAP_GROUP_KEYS,
     answered_groups,
     compare_subjects,
+    least_mass,
+    preferences_of,
     scores_in_groups,
     stereotype_sides,
 )
-from biasgrid.families.validity import (
-    ROWS_CHECKED_AT_ONCE,
-    equal_scores,
-    few_names,
-    improbable,
-    score_checks,
-    unknown_tokens,
+from biasgrid.families.underspecified.sizes import (
+    MASS_CHANGE,
+    MASS_PART,
+    derive,
+    eta_of_cell,
+    left_out_of_derived,
+    mu,
+    share_mu,
+    sums_of_pairs,
 )
+from biasgrid.families.underspecified.swap_groups import (
+    PART_KEYS,
+    SwapGroups,
+    is_compared,
+    mean_of_swap_groups,
+    mean_over_templates,
+    records_of_subjects,
+    sums_of_parts,
+)
+from biasgrid.families.underspecified.validity import validity
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
-from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
-
 READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
-CANDIDATE_COLUMNS = ("candidate1", "candidate2")
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
@@ -290,85 +288,206 @@ def evidence(cell: MeasuredCell) -> Evidence:
     )
 
 
-def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.SWAP_GROUP_FLAGS`."""
-    observations = answered_groups(cell.observations)
-    yield from unknown_tokens(cell.predictions)
-    if observations.is_empty():
-        return
-    yield from score_checks(cell.instances, cell.predictions)
-    scores = scores_in_groups(observations).reshape(-1, 2)
-    yield from equal_scores(scores)
-    if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores, mass_of_pronouns(observations))
-    if "answer" in cell.predictions.collect_schema():
-        yield neither_subject(cell.instances, cell.predictions)
-    yield order(cell.measures)
-    yield balance(cell.measures)
-    names = subject_groups_of(observations)
-    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
-
-
-def mass_of_pronouns(observations: pl.DataFrame) -> str:
-    """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
+def measures_of_preferences(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
+    """Yields the measures that do not depend on S(x) + S(y), those of shares before those of log odds.
 
     Args:
-        observations: those that were answered.
+        groups: the swap groups.
+        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
+        least: the least S(x) + S(y) that a share is made of.
     """
-    if PRONOUN_SCORES not in observations.columns:
-        return ""
-    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
-    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
+    found = preferences_of(scores, least)
+    has_share, has_odds = found.has_share, found.has_odds
+    chosen = groups.only(has_share)
+    left_out = len(has_share) - int(has_share.sum())
+    yield from share_gamma(chosen, found.share[has_share], groups)
+    yield from mass_inputs(chosen, found.mass[has_share], found.change[has_share], groups)
+    yield room(chosen, found.room[has_share], left_out)
+    chosen = groups.only(has_odds)
+    yield from log_odds_gamma(chosen, found.log_odds[has_odds], groups)
+    centred = [without_names(chosen, each[has_odds]) for each in (found.question, found.negation)]
+    known = ~np.isnan(centred[0])
+    question, negation = (each[known] for each in centred)
+    chosen = chosen.only(known)
+    yield from question_association(chosen, question, groups)
+    yield negation_reading(chosen, question, negation, len(has_odds) - len(question))
 
 
-def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
-    """Returns the share of instances whose answer names neither subject.
+def measures_of_pronouns(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
+    """Yields what the pronouns of groups of subjects say where these stand.
 
     Args:
-        instances: with `instance` and both candidates.
-        predictions: with `instance` and `answer`.
+        groups: the swap groups.
+        scores: of pronouns, shape (groups, 2 orders, 2 questions, 2 subjects).
+        least: the least probability of both pronouns that counts.
     """
-    asked = instances.select("instance", *CANDIDATE_COLUMNS).collect()
-    answered = join_answers(asked, predictions.select("instance", "answer").collect())
-    parts = [
-        part.group_by(*CANDIDATE_COLUMNS, "answer").agg(count=pl.len())
-        for part in answered.iter_slices(ROWS_CHECKED_AT_ONCE)
-    ]
-    distinct = pl.concat(parts).group_by(*CANDIDATE_COLUMNS, "answer").agg(pl.col("count").sum())
-    names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
-    answer = bare_text(pl.col("answer"))
-    # A part of a name is one as well: some models leave out an article.
-    part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
-    whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
-    neither = int(distinct.filter(~(part | whole))["count"].sum())
-    return Check("neither_subject", neither / len(answered), len(answered))
+    odds = preferences_of(scores, least).question
+    # Two subjects of one group have the same pronoun.
+    known = ~np.isnan(odds) & groups.across[groups.one, groups.other]
+    chosen = groups.only(known)
+    centred = without_names(chosen, odds[known])
+    left = ~np.isnan(centred)
+    yield from pronoun_association(chosen.only(left), centred[left], groups)
 
 
-def join_answers(asked: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Joins what was said to what was asked; much faster where both are in one order, as a run leaves them."""
-    if said["instance"].equals(asked["instance"]):
-        return asked.with_columns(said["answer"])
-    return asked.join(said, on="instance")
+def share_gamma(chosen: SwapGroups, share: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and partners.
+
+    Args:
+        chosen: the swap groups that have a share.
+        share: shape (groups,), C of shares.
+        asked: all swap groups, of which the others are left out.
+    """
+    for sums in sums_of_parts(chosen, chosen.sums(share, -share), asked):
+        yield replace(sums, test="q", compared=is_compared(sums)).named("share_gamma")
 
 
-def bare_text(text: pl.Expr) -> pl.Expr:
-    """Returns letters and digits alone, in lower case: tokens that are joined again have other spaces."""
-    return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+def log_odds_gamma(chosen: SwapGroups, odds: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) - ln S(y).
+
+    Args:
+        chosen: the swap groups whose scores are all above 0.
+        odds: shape (groups,), C of log odds.
+        asked: all swap groups, of which the others are left out.
+    """
+    for sums in sums_of_parts(chosen, chosen.sums(odds, -odds), asked):
+        yield replace(sums, test="q").named("log_odds_gamma")
 
 
-def order(measures: pl.DataFrame) -> Check:
-    """Returns the larger of delta and epsilon as a share of the answer probability."""
-    names = {"delta": "order", "epsilon": "negation"}
-    whole = measures.filter(pl.col("measure").is_in([*names, "answer_probability"]))
-    value = dict(whole.select("measure", "value").iter_rows())
-    scale = value["answer_probability"]
-    shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
-    text = ", ".join(f"{of} by {shares[name]:.0%} of the answer probability ({name})" for name, of in names.items())
-    return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
+def room(chosen: SwapGroups, values: FloatArray, left_out: int) -> Sums:
+    """Room of shares: mean of 4 s (1 - s), s the mean share in question and negation.
+
+    Args:
+        chosen: the swap groups that have a share.
+        values: shape (groups,), see `Preferences.room`.
+        left_out: how many more there are.
+    """
+    return replace(mean_over_templates(chosen, values, left_out), compared=False).named("room")
 
 
-def balance(measures: pl.DataFrame) -> Check:
-    """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
-    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
-    asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
-    return Check("balance", float(asked.min() / asked.max()), len(asked))
+def mass_inputs(chosen: SwapGroups, mass: FloatArray, change: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change with the question.
+
+    Args:
+        chosen: the swap groups that have a share.
+        mass: shape (groups,), the mass part of C.
+        change: shape (groups,), see `Preferences.change`.
+        asked: all swap groups, of which the others are left out.
+    """
+    of_pairs = next(sums_of_parts(chosen, chosen.sums(mass, -mass), asked))
+    for measure, sums in ((MASS_PART, of_pairs), (MASS_CHANGE, mean_over_templates(chosen, change))):
+        by_template = {TEMPLATES: sums.along[TEMPLATES]}
+        yield replace(sums, along=by_template, compared=False, is_input=True).named(measure)
+
+
+LEAST_SINGULAR = 1e-10
+"""What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
+ROUNDING = 1e-10
+"""What is left of log odds and smaller than this, relative to the largest of them, is 0."""
+
+
+def question_association(groups: SwapGroups, question: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Log odds of x against its partners in the question alone, centred over subjects and attributes of a template.
+
+    Args:
+        groups: the swap groups that have log odds.
+        question: shape (groups,), see `without_names`.
+        asked: all swap groups, of which the others are left out.
+
+    Yields:
+        The parts that are about attributes: over all attributes together it is 0 for each subject.
+    """
+    for sums in sums_of_parts(groups, groups.sums(question, -question), asked):
+        if {"attribute", "attribute_group"} & {*sums.keys.columns}:
+            yield replace(sums, test="q", compared=is_compared(sums)).named("question_association")
+
+
+def pronoun_association(groups: SwapGroups, question: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+    """Log odds of the pronoun of a group against that of the other in the question alone, centred likewise.
+
+    Args:
+        groups: the swap groups of two groups whose pronouns have log odds.
+        question: shape (groups,), see `without_names`.
+        asked: all swap groups, of which the others are left out.
+
+    Yields:
+        The parts that are about groups of subjects, which pronouns stand for, and about attributes.
+    """
+    for sums in sums_of_parts(groups, groups.sums(question, -question), asked):
+        keys = {*sums.keys.columns}
+        if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
+            yield replace(sums, test="q").named("pronoun_association")
+
+
+def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray, left_out: int) -> Sums:
+    """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
+
+    -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both the same answers.
+    Log odds are means over partners, so that what is noise in single pairs does not hide what is alike.
+
+    Args:
+        groups: the swap groups that have log odds.
+        question: shape (groups,), see `without_names`.
+        negation: the same of the negated question.
+        left_out: how many more there are.
+    """
+    one, other = (mean_over_partners(groups, each) for each in (question, negation))
+    products = np.stack([one * other, one**2, other**2], axis=-1)
+    columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
+    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(question)], "left_out": [left_out]})
+    return Sums(keys, {TEMPLATES: Along(groups.templates, columns[None])}, CORRELATION, "t").named("negation_reading")
+
+
+def mean_over_partners(groups: SwapGroups, odds: FloatArray) -> FloatArray:
+    """Returns the means of log odds as each subject sees them, shape (subjects, attributes, templates), NaN of none."""
+    shape = (len(groups.subjects), len(groups.attributes), len(groups.templates))
+    sums, counts = np.zeros((2, int(np.prod(shape))))
+    for subject, seen in ((groups.one, odds), (groups.other, -odds)):
+        place = np.ravel_multi_index((subject, groups.attribute, groups.template), shape)
+        sums += np.bincount(place, seen, minlength=len(sums))
+        counts += np.bincount(place, minlength=len(counts))
+    return divide(sums, counts).reshape(shape)
+
+
+def correlation(sums: FloatArray) -> FloatArray:
+    """Returns the correlation of what has mean 0, shape (...), NaN where one does not vary.
+
+    Args:
+        sums: shape (..., 3), sums of products, and of the squares of each.
+    """
+    return divide(sums[..., 0], np.sqrt(np.maximum(sums[..., 1] * sums[..., 2], 0)))
+
+
+CORRELATION = Finish("correlation", correlation)
+
+
+def without_names(groups: SwapGroups, odds: FloatArray) -> FloatArray:
+    """Takes off log odds what both subjects have over all attributes of their template.
+
+    That is the difference of utilities, one for each subject in each template, by least squares over all pairs that
+    were asked: where every pair is asked about every attribute, it is their mean over attributes.
+
+    Args:
+        groups: the swap groups.
+        odds: shape (groups,), ln S(x) - ln S(y).
+
+    Returns:
+        Shape (groups,); NaN in templates that ask about a single attribute, which cannot tell it from a name.
+    """
+    subjects, templates = len(groups.subjects), len(groups.templates)
+    shape = (templates, subjects, subjects)
+    place = np.ravel_multi_index((groups.template, groups.one, groups.other), shape)
+    counts, sums = (
+        np.bincount(place, each, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+        for each in (None, odds)
+    )
+    pairs = counts + np.swapaxes(counts, 1, 2)
+    equations = pairs.sum(axis=2)[..., None] * np.eye(subjects) - pairs
+    own = (sums.sum(axis=2) - sums.sum(axis=1))[..., None]
+    utilities = (np.linalg.pinv(equations, rcond=LEAST_SINGULAR, hermitian=True) @ own)[..., 0]
+    left = odds - (utilities[groups.template, groups.one] - utilities[groups.template, groups.other])
+    left[np.abs(left) <= ROUNDING * np.abs(odds).max(initial=0)] = 0
+    asked = np.zeros((templates, len(groups.attributes)), dtype=np.bool_)
+    asked[groups.template, groups.attribute] = True
+    left[asked.sum(axis=1)[groups.template] < 2] = np.nan
+    return np.asarray(left)

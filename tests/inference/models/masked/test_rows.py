@@ -16,7 +16,7 @@ from tiny_checkpoints import ATTRIBUTES, SUBJECT_GROUPS, instances_for
 
 from biasgrid.base.sections import TargetScoring
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import QuestionTemplate, Subjects, WordLists
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.encoding import NotAssembledError, TokenLayout

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.underspecified.associations.intensity import FEWEST_CLUSTERS
-from biasgrid.stats.estimate import join_factors
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.by_cluster import FEWEST_CLUSTERS
 from biasgrid.stats.noise.factors import over_names
 from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import signed_root
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums, find_sums
+from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums
 
-OF_GROUPS = ("subject_group", "attribute")
 FEWEST_NAMES = 3
 """Without one of them two are left, which tell how much names differ."""
 UNKNOWN = "fewer than half of the associations of groups have two clusters, and two names of each group"
-STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
-
-
-def group_strength(share_gamma: Sums) -> float:
-    """Root mean square of associations of groups in shares without the noise of clusters and names."""
-    return strength_of_groups(share_gamma)
-
-
-def question_group_strength(question_association: Sums) -> float:
-    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
-    return strength_of_groups(question_association)
 
 
 def strength_of_groups(sums: Sums) -> float:
@@ -101,25 +88,6 @@ def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
         variance = others + names_of_groups(rest).variance
         found.append(float(root_without_noise(sums.finish(left), variance)))
     return np.array(found), groups.tolist()
-
-
-def strengths_of_groups(sums: Sequence[Sums], settings: StatisticsSettings) -> Iterator[dict[str, Any]]:
-    """Yields the rows of the strengths of groups of names, where a cell has any.
-
-    Args:
-        sums: all sums of the cell.
-        settings: clusters and level.
-    """
-    for measure, of_what in STRENGTHS.items():
-        if any(each.keys["measure"][0] == of_what and is_of_groups(each) for each in sums):
-            part = find_sums(sums, of_what, OF_GROUPS).clustered(settings.clusters)
-            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
-            yield {"measure": measure, "generalises_to": over, **strength_row(part, settings)}
-
-
-def is_of_groups(sums: Sums) -> bool:
-    """Says whether numbers are about groups of names with attributes."""
-    return all(key in sums.keys.columns and sums.keys[key].null_count() < len(sums.keys) for key in OF_GROUPS)
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
