@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.observe import scores_in_groups
 from biasgrid.families.underspecified.swap_groups import SwapGroups
@@ -36,16 +36,20 @@ from biasgrid.stats.noise.names import NAMES
 from biasgrid.stats.noise.redundancy import (
     clusters_of_cell,
 )
-from biasgrid.stats.null import held_out_strength, statistic
+from biasgrid.stats.null import Statistic, held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
-ASSOCIATION = ("subject", "attribute")
+ASSOCIATION, OF_GROUPS = ("subject", "attribute"), ("subject_group", "attribute")
 MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
 """Inputs of the flag `mass`."""
+NOT_SIZED = "the strength of gamma is not above 0"
+CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
+STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
+"""Sizes of associations of groups, and of what."""
 
 
 def mu(gamma: Sums) -> float:
@@ -56,6 +60,11 @@ def mu(gamma: Sums) -> float:
 def eta_of_cell(eta: Sums) -> float:
     """Mean over subjects and attributes of |eta(x, a)| (Li et al., section 3.3)."""
     return float(statistic(matrix_of(eta), "eta"))
+
+
+def share_mu(share_gamma: Sums) -> float:
+    """Intensity of shares: mean over subjects of the largest |share_gamma(x, a)|."""
+    return float(statistic(matrix_of(share_gamma), "mu"))
 
 
 def matrix_of(sums: Sums) -> FloatArray:
@@ -86,15 +95,89 @@ def mu_held_out(gamma: ByCluster) -> float:
     return held_out_strength(gamma.sums, gamma.counts)
 
 
-def associations_of_cell(sums: Sequence[Sums], settings: StatisticsSettings) -> tuple[ByCluster, ByCluster, int | None]:
-    """Returns gamma and eta by cluster, and of two lists how many subjects are of the first."""
-    of_pairs = [find_sums(sums, name, ASSOCIATION) for name in ("gamma", "eta")]
-    subjects, attributes, firsts = two_lists(sums)
-    gamma, eta = (ByCluster.of(each.clustered(settings.clusters), subjects, attributes) for each in of_pairs)
-    return gamma, eta, firsts
+def share_mu_corrected(share_gamma: ByCluster) -> float:
+    """Root of share_mu² less the square of what noise alone makes of it."""
+    return share_gamma.corrected("mu")
 
 
-def sizes_of_gamma(
+def share_strength(share_gamma: ByCluster) -> float:
+    """Root mean square of associations of shares without noise, signed like an adjusted R²."""
+    return share_gamma.strength()
+
+
+def question_strength(question_association: ByCluster) -> float:
+    """Root mean square of associations in the question alone without noise, signed like an adjusted R²."""
+    return question_association.strength()
+
+
+def group_strength(share_gamma: Sums) -> float:
+    """Root mean square of associations of groups in shares without the noise of clusters and names."""
+    return strength_of_groups(share_gamma)
+
+
+def question_group_strength(question_association: Sums) -> float:
+    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
+    return strength_of_groups(question_association)
+
+
+CORRECTED: Mapping[str, Sequence[Callable[[ByCluster], float]]] = {
+    "gamma": (mu_corrected, strength),
+    "eta": (eta_corrected,),
+    "share_gamma": (share_mu_corrected, share_strength),
+    "question_association": (question_strength,),
+}
+"""The sizes that are corrected for noise, by what they are sizes of; models are compared by them."""
+
+
+class CellAssociations:
+    """The associations of a cell of subjects and attributes.
+
+    Attributes:
+        subjects: names of subjects, of two lists those of the first before those of the second.
+        attributes: names of attributes.
+        firsts: of two lists, how many subjects are of the first; None for one list.
+    """
+
+    def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings):
+        """Takes the sums of a cell of which anything was answered."""
+        self.sums, self.settings = sums, settings
+        along = find_sums(sums, "delta", ()).along
+        firsts, others = ([*along[name].units] if name in along else [] for name in ("subjects", "others"))
+        self.subjects, self.attributes = firsts + others, [*along["attributes"].units]
+        self.firsts = len(firsts) if others else None
+
+    def clustered(self, measure: str) -> Sums:
+        """Returns the associations of a kind, along clusters of templates."""
+        return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
+
+    def by_cluster(self, measure: str) -> ByCluster:
+        """Returns the associations of a kind by cluster."""
+        return ByCluster.of(self.clustered(measure), self.subjects, self.attributes)
+
+    def parts(self) -> dict[str, ByCluster]:
+        """Returns by cluster the associations that have corrected sizes, of those that there are."""
+        known = {each.keys["measure"][0] for each in self.sums}
+        return {measure: self.by_cluster(measure) for measure in CORRECTED if measure in known}
+
+    def of_groups(self, measure: str) -> Sums | None:
+        """Returns the associations of a kind of groups of subjects, None where there are none."""
+        rows = [each.keys for each in self.sums if each.keys["measure"][0] == measure]
+        has_groups = (all(key in keys.columns and keys[key].count() for key in OF_GROUPS) for keys in rows)
+        return find_sums(self.sums, measure, OF_GROUPS) if any(has_groups) else None
+
+    def permuted(self, part: ByCluster) -> dict[str, Any]:
+        """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
+
+        Two clusters are too few to test by, whatever they are tested with.
+        """
+        if part.clusters < FEWEST_TESTED:
+            return {"p": None, "method": None}
+        scale = part.values if self.firsts is None else utilities(part.values, self.firsts)
+        test = permutation_test(scale, part.counts, self.firsts, self.settings.permutations, self.settings.seed)
+        return {"p": test.p, "method": f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None}
+
+
+def derive(
     estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
     """Adds what is made of all associations together, and where their variance is.
@@ -107,165 +190,66 @@ def sizes_of_gamma(
     """
     if not any(each.keys["measure"][0] == "gamma" for each in sums):
         return CellNumbers(estimates)
-    gamma, eta, firsts = associations_of_cell(sums, settings)
-    of_mu = {
-        "null_mean": gamma.null_mean("mu"),
-        "clusters": gamma.clusters,
-        **permuted_associations(gamma, firsts, settings),
-    }
-    if not gamma.is_representative:
-        # A test of fewer associations would not be of this number.
-        of_mu["p"] = float("nan")
-    of_eta = {"null_mean": eta.null_mean("eta"), "clusters": eta.clusters}
-    known = estimates.with_columns(of_cell("mu", name, value) for name, value in of_mu.items())
-    known = known.with_columns(of_cell("eta", name, value) for name, value in of_eta.items())
+    cell = CellAssociations(sums, settings)
+    parts = cell.parts()
+    gamma, eta = parts["gamma"], parts["eta"]
+    # A test of fewer associations would not be of this number.
+    unlike = {} if gamma.is_representative else {"p": float("nan")}
+    known = fill_row(estimates, "mu", noise_of_size(gamma, "mu") | cell.permuted(gamma) | unlike)
+    known = fill_row(known, "eta", noise_of_size(eta, "eta"))
+    rows = [
+        row_of(parts[measure], size_row(parts[measure], size, settings)) for measure, size in corrected_sizes(parts)
+    ]
+    of_formats = pl.DataFrame()
+    if "share_gamma" in parts:
+        rows[-1]["p"] = cell.permuted(parts["question_association"])["p"]
+        share = parts["share_gamma"]
+        # Without their noise floor they would be taken for bias.
+        unknown = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
+        of_mu = noise_of_size(share, "mu") | cell.permuted(share) | ({} if share.is_representative else unknown)
+        known = fill_row(known, "share_mu", of_mu)
+        rows += [mass(cell, gamma), *({**CLAIM, **row} for row in rows_of_shares(cell, estimates))]
+        counted = counted_association(estimates)
+        of_formats = prompt_sign([cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings)
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
-    rows = [size_row(gamma, size, settings) for size in corrected_numbers(gamma, eta)]
-    counts = {"n": gamma.known, "left_out": gamma.left_out}
-    shared = {"options": "", **counts, "generalises_to": "clusters"}
-    table = pl.DataFrame([{**shared, "clusters": gamma.clusters, "is_claim": True, **row} for row in (*rows, held_out)])
-    derived = pl.concat([known, table], how="diagonal_relaxed")
+    table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
+    derived = pl.concat([known, table, of_formats], how="diagonal_relaxed")
     with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
-    return CellNumbers(with_groups, design_of_cell(sums, gamma, firsts, estimates, settings))
+    return CellNumbers(with_groups, design_of_cell(cell, gamma, estimates))
 
 
-def permuted_associations(part: ByCluster, firsts: int | None, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
-
-    Two clusters are too few to test by, whatever they are tested with.
-    """
-    if part.clusters < FEWEST_TESTED:
-        return {"p": None, "method": None}
-    scale = part.values if firsts is None else utilities(part.values, firsts)
-    test = permutation_test(scale, part.counts, firsts, settings.permutations, settings.seed)
-    method = f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None
-    return {"p": test.p, "method": method}
-
-
-def of_cell(measure: str, column: str, value: float | int | str | None) -> pl.Expr:
-    """Fills a column in the row of a measure of the whole cell."""
-    about = pl.all_horizontal(pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS))
-    return pl.when(about).then(pl.lit(value)).otherwise(column).alias(column)
-
-
-def corrected_numbers(gamma: ByCluster, eta: ByCluster) -> Iterator[tuple[str, float, FloatArray]]:
-    """Yields what is corrected for noise, with what it is without each cluster, shape (1, clusters)."""
-    yield size_without_clusters("mu_corrected", gamma, mu_corrected)
-    yield size_without_clusters("eta_corrected", eta, eta_corrected)
-    yield size_without_clusters("strength", gamma, strength)
-
-
-def left_out_of_gamma(
+def left_out_of_derived(
     sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
     """Yields the numbers that models are compared by and that are made of several sums, with the names of clusters.
 
-    See `corrected_numbers`.
+    See `corrected_sizes`.
     """
     if any(each.keys["measure"][0] == "gamma" for each in sums):
-        along = find_sums(sums, "gamma", ASSOCIATION).clustered(settings.clusters).along[TEMPLATES]
-        units = [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
-        for name, value, without in corrected_numbers(*associations_of_cell(sums, settings)[:2]):
+        cell = CellAssociations(sums, settings)
+        for measure, (name, value, without) in corrected_sizes(cell.parts()):
+            along = cell.clustered(measure).along[TEMPLATES]
+            units = [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
             yield name, value, units, without
 
 
-NOT_SIZED = "the strength of gamma is not above 0"
-CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
+def corrected_sizes(parts: Mapping[str, ByCluster]) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
+    """Yields what associations are sizes of, and each size that is corrected for noise; see `size_without_clusters`."""
+    for measure, part in parts.items():
+        for size in CORRECTED[measure]:
+            yield measure, size_without_clusters(size.__name__, part, size)
 
 
-class PreferencesByCluster(NamedTuple):
-    """Associations of preferences by cluster.
-
-    Attributes:
-        share: those of shares.
-        question: those of the question alone.
-        mass: the mass part of gamma.
-        firsts: of two lists how many subjects are of the first, None of one list.
-    """
-
-    share: ByCluster
-    question: ByCluster
-    mass: ByCluster
-    firsts: int | None
-
-    @classmethod
-    def of(cls, sums: Sequence[Sums], settings: StatisticsSettings) -> PreferencesByCluster:
-        """Takes the sums of a cell."""
-        subjects, attributes, firsts = two_lists(sums)
-        names = ("share_gamma", "question_association", MASS_PART)
-        of_pairs = [find_sums(sums, name, ASSOCIATION).clustered(settings.clusters) for name in names]
-        share, question, mass_part = (ByCluster.of(each, subjects, attributes) for each in of_pairs)
-        return cls(share, question, mass_part, firsts)
-
-    def sizes(self) -> Iterator[tuple[ByCluster, tuple[str, float, FloatArray]]]:
-        """Yields the sizes that are corrected for noise, of what they are; see `corrected_numbers`."""
-        yield self.share, size_without_clusters("share_mu_corrected", self.share, share_mu_corrected)
-        yield self.share, size_without_clusters("share_strength", self.share, share_strength)
-        yield self.question, size_without_clusters("question_strength", self.question, question_strength)
+def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
+    """Returns what noise alone makes of mu or eta, and of how many clusters it is known."""
+    return {"null_mean": part.null_mean(name), "clusters": part.clusters}
 
 
-def share_mu(share_gamma: Sums) -> float:
-    """Intensity of shares: mean over subjects of the largest |share_gamma(x, a)|."""
-    return float(statistic(matrix_of(share_gamma), "mu"))
-
-
-def share_mu_corrected(share_gamma: ByCluster) -> float:
-    """Root of share_mu² less the square of what noise alone makes of it."""
-    return share_gamma.corrected("mu")
-
-
-def share_strength(share_gamma: ByCluster) -> float:
-    """Root mean square of associations of shares without noise, signed like an adjusted R²."""
-    return strength(share_gamma)
-
-
-def question_strength(question_association: ByCluster) -> float:
-    """Root mean square of associations in the question alone without noise, signed like an adjusted R²."""
-    return strength(question_association)
-
-
-def derive(
-    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
-) -> CellNumbers:
-    """Adds what is made of all associations together: those of gamma, of shares, and of the question alone.
-
-    Args:
-        estimates: those of the cell.
-        sums: its sums.
-        options: see `measures.measure`.
-        settings: level, seed, clusters and the like.
-    """
-    found = sizes_of_gamma(estimates, sums, options, settings)
-    if not has_shares(sums):
-        return found
-    parts = PreferencesByCluster.of(sums, settings)
-    of_mu = {
-        "null_mean": parts.share.null_mean("mu"),
-        "clusters": parts.share.clusters,
-        **permuted_associations(parts.share, parts.firsts, settings),
-    }
-    if not parts.share.is_representative:
-        # Without their noise floor they would be taken for bias.
-        of_mu |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
-    known = found.estimates.with_columns(of_cell("share_mu", name, value) for name, value in of_mu.items())
-    rows = [row_of(part, size_row(part, size, settings)) for part, size in parts.sizes()]
-    rows[-1]["p"] = permuted_associations(parts.question, parts.firsts, settings)["p"]
-    flags = [
-        row_of(parts.mass, mass(parts.mass, sums, settings)),
-        {**CLAIM, **negation_unread(estimates)},
-        {**CLAIM, **disagreement(estimates)},
-    ]
-    of_groups = [{**CLAIM, **row} for row in strengths_of_groups(sums, settings)]
-    table = pl.DataFrame([*rows, *of_groups, *flags], infer_schema_length=None)
-    of_formats = prompt_sign([counted_sums(sums, estimates)], settings)
-    return found._replace(estimates=pl.concat([known, table, of_formats], how="diagonal_relaxed"))
-
-
-def counted_sums(sums: Sequence[Sums], estimates: pl.DataFrame) -> Sums:
-    """Returns the associations that are counted: those of groups where there are any, else of single subjects."""
-    measure = counted_association(estimates)
-    of_groups = any(each.keys["measure"][0] == measure and is_of_groups(each) for each in sums)
-    return find_sums(sums, measure, OF_GROUPS if of_groups else ASSOCIATION)
+def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
+    """Fills columns in the row of a measure of the whole cell."""
+    about = pl.all_horizontal(pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS))
+    filled = {name: pl.when(about).then(pl.lit(value)).otherwise(name) for name, value in values.items()}
+    return estimates.with_columns(**filled)
 
 
 def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,29 +257,30 @@ def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
 
 
-def has_shares(sums: Sequence[Sums]) -> bool:
-    """Says whether any swap group of a cell was answered."""
-    return any(each.keys["measure"][0] == "share_gamma" for each in sums)
-
-
-def mass(part: ByCluster, sums: Sequence[Sums], settings: StatisticsSettings) -> dict[str, Any]:
+def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
     """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife interval.
-
-    Args:
-        part: the mass part by cluster.
-        sums: all sums of the cell.
-        settings: clusters and level.
 
     Returns:
         A row, with the factor by which masses change with the question as `flag`.
     """
-    of_gamma = strength(associations_of_cell(sums, settings)[0])
+    part, of_gamma = cell.by_cluster(MASS_PART), strength(gamma)
     if not of_gamma > 0:
-        return {"measure": "mass", "value": None, "reason": NOT_SIZED}
-    row = interval_row(*size_without_clusters("mass", part, strength), settings)
-    numbers = {name: row[name] for name in ("value", "low", "high", "se") if row.get(name) is not None}
-    change = find_sums(sums, MASS_CHANGE, ()).values[0]
-    return {**row, **{name: each / of_gamma for name, each in numbers.items()}, "flag": f"{np.exp(change):.2f}"}
+        return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
+    row = interval_row(*size_without_clusters("mass", part, strength), cell.settings)
+    numbers = {name: row[name] / of_gamma for name in ("value", "low", "high", "se") if row.get(name) is not None}
+    change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
+    return row_of(part, {**row, **numbers, "flag": f"{np.exp(change):.2f}"})
+
+
+def rows_of_shares(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yields the flags of associations of shares and of the question alone, and their strengths in groups of names."""
+    yield negation_unread(estimates)
+    yield disagreement(estimates)
+    for measure, of_what in STRENGTHS.items():
+        if of_groups := cell.of_groups(of_what):
+            part = of_groups.clustered(cell.settings.clusters)
+            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
+            yield {"measure": measure, "generalises_to": over, **strength_row(part, cell.settings)}
 
 
 def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
@@ -315,60 +300,6 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
     row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": f"{apart} of {count}"}
     return {**row, "value": apart / count} if count else {**row, "value": None, "reason": NOTHING_FOUND}
-
-
-def left_out_of_derived(
-    sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
-) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
-    """Yields the numbers that models are compared by and that are made of several sums, with the names of clusters.
-
-    See `PreferencesByCluster.sizes` and `corrected_numbers`.
-    """
-    yield from left_out_of_gamma(sums, options, settings)
-    if has_shares(sums):
-        names = {"share": "share_gamma", "question": "question_association"}
-        units = {name: clusters_of(find_sums(sums, each, ASSOCIATION), settings) for name, each in names.items()}
-        for _, (name, value, without) in PreferencesByCluster.of(sums, settings).sizes():
-            yield name, value, units[name.split("_")[0]], without
-
-
-def clusters_of(sums: Sums, settings: StatisticsSettings) -> list[str]:
-    """Returns the names of the clusters that numbers have anything of."""
-    along = sums.clustered(settings.clusters).along[TEMPLATES]
-    return [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
-
-
-OF_GROUPS = ("subject_group", "attribute")
-STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
-
-
-def group_strength(share_gamma: Sums) -> float:
-    """Root mean square of associations of groups in shares without the noise of clusters and names."""
-    return strength_of_groups(share_gamma)
-
-
-def question_group_strength(question_association: Sums) -> float:
-    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
-    return strength_of_groups(question_association)
-
-
-def strengths_of_groups(sums: Sequence[Sums], settings: StatisticsSettings) -> Iterator[dict[str, Any]]:
-    """Yields the rows of the strengths of groups of names, where a cell has any.
-
-    Args:
-        sums: all sums of the cell.
-        settings: clusters and level.
-    """
-    for measure, of_what in STRENGTHS.items():
-        if any(each.keys["measure"][0] == of_what and is_of_groups(each) for each in sums):
-            part = find_sums(sums, of_what, OF_GROUPS).clustered(settings.clusters)
-            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
-            yield {"measure": measure, "generalises_to": over, **strength_row(part, settings)}
-
-
-def is_of_groups(sums: Sums) -> bool:
-    """Says whether numbers are about groups of names with attributes."""
-    return all(key in sums.keys.columns and sums.keys[key].null_count() < len(sums.keys) for key in OF_GROUPS)
 
 
 UNREAD_CORRELATION = 0.5
@@ -397,52 +328,31 @@ def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
     yield Sums(keys.with_columns(measure=pl.lit(PAIR_COUNTS)), along, TOTAL, compared=False, is_input=True)
 
 
-def two_lists(sums: Sequence[Sums]) -> tuple[list[str], list[str], int | None]:
-    """Returns the names of subjects and attributes, and how many subjects are of the first list, None of one list."""
-    along = find_sums(sums, "delta", ()).along
-    firsts = list(along["subjects"].units)
-    others = list(along["others"].units) if "others" in along else []
-    return firsts + others, list(along["attributes"].units), len(firsts) if others else None
-
-
-def design_of_cell(
-    sums: Sequence[Sums], gamma: ByCluster, firsts: int | None, estimates: pl.DataFrame, settings: StatisticsSettings
-) -> pl.DataFrame:
+def design_of_cell(cell: CellAssociations, gamma: ByCluster, estimates: pl.DataFrame) -> pl.DataFrame:
     """Returns rows of `DESIGN`.
 
     Args:
-        sums: the sums of the cell.
-        gamma: its associations by cluster.
-        firsts: of two lists how many subjects are of the first.
+        cell: the associations.
+        gamma: those of probabilities by cluster.
         estimates: those of the cell.
-        settings: its clusters.
     """
-    templates, formats = parse_units(find_sums(sums, "delta", ()).along["templates"].units)
-    cluster_of = clusters_of_templates(templates, settings.clusters)
+    templates, formats = parse_units(find_sums(cell.sums, "delta", ()).along[TEMPLATES].units)
+    cluster_of = clusters_of_templates(templates, cell.settings.clusters)
     names = sorted({*formats})
     cell_of = cluster_of * len(names) + np.array([names.index(each) for each in formats])
-    cells = gamma if len(names) == 1 else associations_by_cell(sums, cell_of)
+    in_formats = gamma
+    if len(names) > 1:
+        of_pairs = find_sums(cell.sums, "gamma", ASSOCIATION)
+        added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
+        along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
+        in_formats = ByCluster.of(replace(of_pairs, along=along), cell.subjects, cell.attributes)
+    variances = variances_of(PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names))
     tables = [
-        pl.DataFrame(list(variances_of(PairVariance(sums, cell_of), cells, firsts, len(names)))),
-        noise_of(sums, settings),
-        effects_of(sums, estimates, settings),
+        pl.DataFrame(list(variances)),
+        pl.DataFrame([{"name": name, "value": value} for name, value in noise_of(cell, estimates)]),
         clusters_of_cell(gamma, templates, cluster_of),
     ]
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-
-
-def associations_by_cell(sums: Sequence[Sums], cell_of: IntArray) -> ByCluster:
-    """Returns gamma by cluster and prompt format.
-
-    Args:
-        sums: the sums of the cell.
-        cell_of: shape (units,), the cluster and format of each template in a format.
-    """
-    subjects, attributes, _ = two_lists(sums)
-    gamma = find_sums(sums, "gamma", ("subject", "attribute"))
-    added = add_up(gamma.along[TEMPLATES].sums, cell_of)
-    along = {TEMPLATES: Along([str(cell) for cell in range(added.shape[1])], added)}
-    return ByCluster.of(replace(gamma, along=along), subjects, attributes)
 
 
 def order_effects(observations: pl.DataFrame) -> FloatArray:
@@ -453,37 +363,29 @@ def order_effects(observations: pl.DataFrame) -> FloatArray:
     return np.asarray((in_order[:, 0] - in_order[:, 1]) / 2)
 
 
-def noise_of(sums: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
-    """Returns rows of `DESIGN` that say how much gamma differs between clusters."""
-    of_pairs = find_sums(sums, "gamma", ("subject", "attribute")).clustered(settings.clusters)
-    plain = over_first_factor(replace(of_pairs, interval="t"))
-    own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
-    if not len(own):
-        return pl.DataFrame()
-    found = {"noise_sd": float(np.sqrt(own.mean())), "prior_df": over_first_factor(of_pairs).prior.df}
-    return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
-
-
-def effects_of(sums: Sequence[Sums], estimates: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFrame:
-    """Returns rows of `DESIGN` that say how large associations that are counted must be to be found.
+def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yields how much gamma differs between clusters, and how large associations that are counted must be to be found.
 
     What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
     """
+    of_pairs = cell.clustered("gamma")
+    plain = over_first_factor(replace(of_pairs, interval="t"))
+    own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
+    if len(own):
+        yield "noise_sd", float(np.sqrt(own.mean()))
+        yield "prior_df", over_first_factor(of_pairs).prior.df
     measure = counted_association(estimates)
-    part = find_sums(sums, measure, ("subject", "attribute")).clustered(settings.clusters)
+    part = cell.clustered(measure)
     first = over_first_factor(part)
     if np.isnan(first.source.variance).all():
-        return pl.DataFrame()
+        return
     sources = [first.source, *sources_of_formats(part, may_grow=True)[:1]]
-    rows = estimates.filter(pl.col("measure") == measure, "is_claim")
-    q = rows.drop_nulls(["subject", "attribute"])["q"].fill_null(float("nan")).to_numpy()
+    rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
+    q = rows["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
     alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
-    found = {
-        "mde": detectable_effect(sources, LEVEL),
-        "mde_fdr": detectable_effect(sources, alpha),
-    }
-    return pl.DataFrame([{"name": name, "value": value} for name, value in found.items()])
+    yield "mde", detectable_effect(sources, LEVEL)
+    yield "mde_fdr", detectable_effect(sources, alpha)
 
 
 def counted_association(estimates: pl.DataFrame) -> str:
