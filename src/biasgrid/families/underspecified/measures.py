@@ -145,21 +145,20 @@ def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
 
 def gamma(groups: SwapGroups) -> Iterator[Sums]:
     """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each part of the cell."""
-    for sums in sums_of_parts(groups, groups.sums(groups.comparison, -groups.comparison)):
+    for sums in sums_of_parts(groups, groups.comparison):
         yield replace(sums, test="q", compared=is_compared(sums)).named("gamma")
 
 
 def eta(groups: SwapGroups) -> Iterator[Sums]:
     """Consistency: mean of the sign of C(x, .) (Li et al., section 3.3), of each part of the cell."""
-    sign = np.sign(groups.comparison)
-    for sums in sums_of_parts(groups, groups.sums(sign, -sign)):
+    for sums in sums_of_parts(groups, np.sign(groups.comparison)):
         yield sums.named("eta")
 
 
 def win_ratio(groups: SwapGroups) -> Iterator[Sums]:
     """Share of swap groups in which C(x, .) > 0 (Li et al., section 5), of each part of the cell."""
     won, lost = (each.astype(np.float64) for each in (groups.comparison > 0, groups.comparison < 0))
-    for sums in sums_of_parts(groups, groups.sums(won, lost)):
+    for sums in sums_of_parts(groups, won, lost):
         yield sums.named("win_ratio")
 
 
@@ -216,8 +215,7 @@ def with_left_out(
         yield from measured
         return
     groups = SwapGroups.of(observations.with_columns(pl.col("comparison").fill_nan(0)))
-    zeros = np.zeros(len(observations))
-    asked = pl.concat([each.keys for each in sums_of_parts(groups, groups.sums(zeros, zeros))], how="diagonal")
+    asked = pl.concat([each.keys for each in sums_of_parts(groups, groups.comparison)], how="diagonal")
     missing = [pl.lit(None, pl.String).alias(key) for key in PART_KEYS if key not in asked.columns]
     counts = asked.with_columns(missing).select(*PART_KEYS, asked="n")
     for each in measured:
@@ -299,18 +297,17 @@ def measures_of_preferences(groups: SwapGroups, scores: FloatArray, least: float
     found = preferences_of(scores, least)
     has_share, has_odds = found.has_share, found.has_odds
     chosen = groups.only(has_share)
-    left_out = len(has_share) - int(has_share.sum())
-    yield from share_gamma(chosen, found.share[has_share], groups)
-    yield from mass_inputs(chosen, found.mass[has_share], found.change[has_share], groups)
-    yield room(chosen, found.room[has_share], left_out)
+    yield from share_gamma(chosen, found.share[has_share])
+    yield from mass_inputs(chosen, found.mass[has_share], found.change[has_share])
+    yield room(chosen, found.room[has_share])
     chosen = groups.only(has_odds)
-    yield from log_odds_gamma(chosen, found.log_odds[has_odds], groups)
+    yield from log_odds_gamma(chosen, found.log_odds[has_odds])
     centred = [without_names(chosen, each[has_odds]) for each in (found.question, found.negation)]
     known = ~np.isnan(centred[0])
     question, negation = (each[known] for each in centred)
     chosen = chosen.only(known)
-    yield from question_association(chosen, question, groups)
-    yield negation_reading(chosen, question, negation, len(has_odds) - len(question))
+    yield from question_association(chosen, question)
+    yield negation_reading(chosen, question, negation)
 
 
 def measures_of_pronouns(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
@@ -327,55 +324,51 @@ def measures_of_pronouns(groups: SwapGroups, scores: FloatArray, least: float) -
     chosen = groups.only(known)
     centred = without_names(chosen, odds[known])
     left = ~np.isnan(centred)
-    yield from pronoun_association(chosen.only(left), centred[left], groups)
+    yield from pronoun_association(chosen.only(left), centred[left])
 
 
-def share_gamma(chosen: SwapGroups, share: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+def share_gamma(groups: SwapGroups, share: FloatArray) -> Iterator[Sums]:
     """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and partners.
 
     Args:
-        chosen: the swap groups that have a share.
+        groups: the swap groups that have a share.
         share: shape (groups,), C of shares.
-        asked: all swap groups, of which the others are left out.
     """
-    for sums in sums_of_parts(chosen, chosen.sums(share, -share), asked):
+    for sums in sums_of_parts(groups, share):
         yield replace(sums, test="q", compared=is_compared(sums)).named("share_gamma")
 
 
-def log_odds_gamma(chosen: SwapGroups, odds: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+def log_odds_gamma(groups: SwapGroups, odds: FloatArray) -> Iterator[Sums]:
     """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) - ln S(y).
 
     Args:
-        chosen: the swap groups whose scores are all above 0.
+        groups: the swap groups whose scores are all above 0.
         odds: shape (groups,), C of log odds.
-        asked: all swap groups, of which the others are left out.
     """
-    for sums in sums_of_parts(chosen, chosen.sums(odds, -odds), asked):
+    for sums in sums_of_parts(groups, odds):
         yield replace(sums, test="q").named("log_odds_gamma")
 
 
-def room(chosen: SwapGroups, values: FloatArray, left_out: int) -> Sums:
+def room(groups: SwapGroups, values: FloatArray) -> Sums:
     """Room of shares: mean of 4 s (1 - s), s the mean share in question and negation.
 
     Args:
-        chosen: the swap groups that have a share.
+        groups: the swap groups that have a share.
         values: shape (groups,), see `Preferences.room`.
-        left_out: how many more there are.
     """
-    return replace(mean_over_templates(chosen, values, left_out), compared=False).named("room")
+    return replace(mean_over_templates(groups, values), compared=False).named("room")
 
 
-def mass_inputs(chosen: SwapGroups, mass: FloatArray, change: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+def mass_inputs(groups: SwapGroups, mass: FloatArray, change: FloatArray) -> Iterator[Sums]:
     """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change with the question.
 
     Args:
-        chosen: the swap groups that have a share.
+        groups: the swap groups that have a share.
         mass: shape (groups,), the mass part of C.
         change: shape (groups,), see `Preferences.change`.
-        asked: all swap groups, of which the others are left out.
     """
-    of_pairs = next(sums_of_parts(chosen, chosen.sums(mass, -mass), asked))
-    for measure, sums in ((MASS_PART, of_pairs), (MASS_CHANGE, mean_over_templates(chosen, change))):
+    of_pairs = next(sums_of_parts(groups, mass))
+    for measure, sums in ((MASS_PART, of_pairs), (MASS_CHANGE, mean_over_templates(groups, change, left_out=0))):
         by_template = {TEMPLATES: sums.along[TEMPLATES]}
         yield replace(sums, along=by_template, compared=False, is_input=True).named(measure)
 
@@ -386,40 +379,38 @@ ROUNDING = 1e-10
 """What is left of log odds and smaller than this, relative to the largest of them, is 0."""
 
 
-def question_association(groups: SwapGroups, question: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+def question_association(groups: SwapGroups, question: FloatArray) -> Iterator[Sums]:
     """Log odds of x against its partners in the question alone, centred over subjects and attributes of a template.
 
     Args:
         groups: the swap groups that have log odds.
         question: shape (groups,), see `without_names`.
-        asked: all swap groups, of which the others are left out.
 
     Yields:
         The parts that are about attributes: over all attributes together it is 0 for each subject.
     """
-    for sums in sums_of_parts(groups, groups.sums(question, -question), asked):
+    for sums in sums_of_parts(groups, question):
         if {"attribute", "attribute_group"} & {*sums.keys.columns}:
             yield replace(sums, test="q", compared=is_compared(sums)).named("question_association")
 
 
-def pronoun_association(groups: SwapGroups, question: FloatArray, asked: SwapGroups) -> Iterator[Sums]:
+def pronoun_association(groups: SwapGroups, question: FloatArray) -> Iterator[Sums]:
     """Log odds of the pronoun of a group against that of the other in the question alone, centred likewise.
 
     Args:
         groups: the swap groups of two groups whose pronouns have log odds.
         question: shape (groups,), see `without_names`.
-        asked: all swap groups, of which the others are left out.
 
     Yields:
         The parts that are about groups of subjects, which pronouns stand for, and about attributes.
     """
-    for sums in sums_of_parts(groups, groups.sums(question, -question), asked):
+    for sums in sums_of_parts(groups, question):
         keys = {*sums.keys.columns}
         if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
             yield replace(sums, test="q").named("pronoun_association")
 
 
-def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray, left_out: int) -> Sums:
+def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray) -> Sums:
     """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
 
     -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both the same answers.
@@ -429,12 +420,11 @@ def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatAr
         groups: the swap groups that have log odds.
         question: shape (groups,), see `without_names`.
         negation: the same of the negated question.
-        left_out: how many more there are.
     """
     one, other = (mean_over_partners(groups, each) for each in (question, negation))
     products = np.stack([one * other, one**2, other**2], axis=-1)
     columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
-    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(question)], "left_out": [left_out]})
+    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(question)], "left_out": [groups.left_out]})
     return Sums(keys, {TEMPLATES: Along(groups.templates, columns[None])}, CORRELATION, "t").named("negation_reading")
 
 

@@ -40,6 +40,7 @@ class SwapGroups:
         templates: the names of the templates that there are, each in its prompt format; see
             `stats.clusters.template_units`.
         comparison: shape (groups,), C(x1, x2).
+        asked: where these are some alone, all of them.
     """
 
     subjects: pl.Series
@@ -53,6 +54,7 @@ class SwapGroups:
     template: IntArray
     templates: list[str]
     comparison: FloatArray
+    asked: SwapGroups | None = None
 
     @classmethod
     def of(cls, observations: pl.DataFrame) -> SwapGroups:
@@ -85,11 +87,16 @@ class SwapGroups:
         )
 
     def only(self, chosen: BoolArray) -> SwapGroups:
-        """Returns some of the swap groups, of the same subjects, attributes and templates."""
+        """Returns some of the swap groups, of the same subjects, attributes and templates; the others are left out."""
         if chosen.all():
             return self
         columns = ("one", "other", "attribute", "template", "comparison")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
+        return replace(self, asked=self.asked or self, **{name: getattr(self, name)[chosen] for name in columns})
+
+    @property
+    def left_out(self) -> int:
+        """How many are left out."""
+        return len(self.asked.one) - len(self.one) if self.asked else 0
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -314,16 +321,18 @@ def is_compared(sums: Sums) -> bool:
     return [key for key in PART_KEYS if key in sums.keys.columns] in COMPARED_PARTS
 
 
-def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects, asked: SwapGroups | None = None) -> Iterator[Sums]:
+def sums_of_parts(groups: SwapGroups, forward: FloatArray, backward: FloatArray | None = None) -> Iterator[Sums]:
     """Yields the means of the parts of a cell that have swap groups, kind by kind.
 
-    Two subjects of one group say nothing about it, so groups of subjects leave out their swap groups.
+    Two subjects of one group say nothing about it, so groups of subjects leave out their swap groups. Parts of which
+    all swap groups are left out have no value.
 
     Args:
         groups: the swap groups.
-        sums: what is summed over them.
-        asked: where these are some alone, all of them: parts of which none is left have no value.
+        forward: shape (groups,), what x1 sees.
+        backward: shape (groups,), what x2 sees; the same with the other sign if it is not given.
     """
+    sums = groups.sums(forward, -forward if backward is None else backward)
     units = {
         TEMPLATES: groups.templates,
         "subjects": groups.subjects.to_list(),
@@ -333,7 +342,7 @@ def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects, asked: SwapGroups | 
     for kind in part_kinds(groups):
         own, counts = kind.along(sums), kind.along(groups.counts)
         n = counts[TEMPLATES].sum(axis=1)
-        of_all = n if asked is None or asked is groups else kind.along(asked.counts)[TEMPLATES].sum(axis=1)
+        of_all = kind.along(groups.asked.counts)[TEMPLATES].sum(axis=1) if groups.asked else n
         there = of_all > 0
         along = {
             factor: Along(units[factor], np.stack([own[factor][there], counts[factor][there]], axis=-1))
@@ -347,20 +356,21 @@ def sums_of_parts(groups: SwapGroups, sums: SumsOfSubjects, asked: SwapGroups | 
         )  # fmt: skip
 
 
-def mean_over_templates(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
+def mean_over_templates(groups: SwapGroups, values: FloatArray, left_out: int | None = None) -> Sums:
     """Returns a mean over all swap groups that varies with templates alone; see `mean_of_swap_groups`."""
     along = {TEMPLATES: sum_units(values, groups.template, len(groups.templates))._replace(units=groups.templates)}
-    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(values)], "left_out": [left_out]})
+    counts = {"n": [len(values)], "left_out": [groups.left_out if left_out is None else left_out]}
+    keys = pl.DataFrame({"measure": [""], "options": [""], **counts})
     return Sums(keys, along, interval="t")
 
 
-def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int = 0) -> Sums:
+def mean_of_swap_groups(groups: SwapGroups, values: FloatArray, left_out: int | None = None) -> Sums:
     """Returns a mean over all swap groups; templates of which there is none say nothing.
 
     Args:
         groups: the swap groups.
         values: shape (groups,).
-        left_out: how many more have no value.
+        left_out: how many more have no value; those that the swap groups leave out if it is not given.
     """
     over_templates = mean_over_templates(groups, values, left_out)
     along = {**over_templates.along}
