@@ -32,7 +32,7 @@ from association_worlds import (
 )
 from worlds import over_clusters
 
-from biasgrid.families.underspecified.sizes import corrected_numbers
+from biasgrid.families.underspecified.sizes import corrected_sizes
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates
@@ -183,7 +183,8 @@ def sizes_covered(name: str, runs: int) -> dict[str, float]:
         truth = {
             "mu_corrected": float(statistic(world.truth, "mu")), "strength": float(np.sqrt((world.truth**2).mean())),
         }  # fmt: skip
-        for measure, value, without in corrected_numbers(*[ByCluster(world.values, np.ones_like(world.values))] * 2):
+        part = ByCluster(world.values, np.ones_like(world.values))
+        for _, (measure, value, without) in corrected_sizes({"gamma": part}):
             row = interval_row(measure, value, without, StatisticsSettings())
             if measure in hits:
                 hits[measure].append(row["low"] <= truth[measure] <= row["high"])

@@ -11,7 +11,7 @@ import polars as pl
 from swap_groups import design, with_scores
 
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
-from biasgrid.families.underspecified.sizes import ASSOCIATION, PreferencesByCluster, mass
+from biasgrid.families.underspecified.sizes import ASSOCIATION, CellAssociations, mass
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums
@@ -103,8 +103,8 @@ class World(NamedTuple):
 
     def flag(self) -> Mapping[str, Any]:
         """The row of the flag `mass`."""
-        part = PreferencesByCluster.of(self.sums, StatisticsSettings()).mass
-        return mass(part, self.sums, StatisticsSettings())
+        cell = CellAssociations(self.sums, StatisticsSettings())
+        return mass(cell, cell.by_cluster("gamma"))
 
     def reading(self) -> Mapping[str, Any]:
         """The row of the correlation of question and negation."""

@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
-from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import coverage, undetected_difference
-from biasgrid.families.underspecified.evidence import evidence_of_associations
+from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.observe import (
     COMPARED_COLUMNS,
     PRONOUN_SCORES,
@@ -48,12 +47,10 @@ from biasgrid.families.underspecified.swap_groups import (
     records_of_subjects,
     sums_of_parts,
 )
-from biasgrid.families.underspecified.validity import validity
+from biasgrid.families.underspecified.validity import share_of_swap_groups, unanswered_differences, validity
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
-from biasgrid.stats.clusters import number_templates, template_units
-from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
-from biasgrid.tables.evidence import Evidence
+from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
 from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
@@ -239,50 +236,6 @@ def nothing_measured(asked: int) -> pl.DataFrame:
     return pl.DataFrame(
         {"measure": ["share_mu", "mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
         schema_overrides={"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64},
-    )
-
-
-def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """Returns the share of swap groups in which all four instances were answered."""
-    row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
-    return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
-
-
-def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
-    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
-
-    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
-
-    Args:
-        observations: from `observe`.
-        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
-    """
-    key, sides = "subject", ("subject1", "subject2")
-    if not observations["group1"].is_null().all():
-        key, sides = "subject_group", ("group1", "group2")
-    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
-    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
-    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
-    place, templates = number_templates(template_units(observations))
-    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
-    # What is of one group on both sides counts once for it.
-    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
-    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
-    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
-    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
-    compared = columns[..., 3].sum(axis=1) > 0
-    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
-    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
-    if len(keys):
-        along = {TEMPLATES: Along(templates, columns[compared])}
-        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
-        yield sums.named(f"{outcome}_difference")
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
-    return evidence_of_associations(
-        cell.instances, cell.predictions, cell.observations, cell.measures, cell.options.get("precision")
     )
 
 

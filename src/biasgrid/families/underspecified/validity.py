@@ -1,4 +1,4 @@
-"""What tells whether a cell was measured at all."""
+"""What tells whether a cell was measured at all: how much was answered, and checks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,52 @@ from biasgrid.families.validity import (
     score_checks,
     unknown_tokens,
 )
+from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
 
 
+def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Returns the share of swap groups in which all four instances were answered."""
+    row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
+    return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
+
+
+def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
+
+    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+
+    Args:
+        observations: from `observe`.
+        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+    """
+    key, sides = "subject", ("subject1", "subject2")
+    if not observations["group1"].is_null().all():
+        key, sides = "subject_group", ("group1", "group2")
+    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
+    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
+    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
+    place, templates = number_templates(template_units(observations))
+    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
+    # What is of one group on both sides counts once for it.
+    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
+    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
+    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
+    compared = columns[..., 3].sum(axis=1) > 0
+    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
+    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
+    if len(keys):
+        along = {TEMPLATES: Along(templates, columns[compared])}
+        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
+        yield sums.named(f"{outcome}_difference")
+
+
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.SWAP_GROUP_FLAGS`."""
+    """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
     observations = answered_groups(cell.observations)
     yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
