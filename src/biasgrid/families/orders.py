@@ -6,6 +6,11 @@ Of the first `n` units every label of a ring has its share of `n`, to within les
 attribute. A ring is gone through over and over, and each time that it is complete all of its labels are even.
 Rings that are crossed are gone through beside each other, so each stays even by itself. When both end together, the
 outer one is turned by a step by which it was not turned before, so that every pair of labels comes exactly once.
+
+Samples of whole blocks have fewer subjects and attributes, each of which is asked in all of its templates. A block is a
+pair of subjects with an attribute. A sample that grows takes one block after the other, of a rectangle of subjects and
+attributes that grows on all sides at once: each list keeps the same share of its subjects as there is of the
+attributes, but for a few subjects that are there from the start, as of fewer nothing can be said of a group.
 """
 
 from __future__ import annotations
@@ -318,12 +323,12 @@ class Blocks(NamedTuple):
     of_items: IntArray
 
     @property
-    def swap_groups(self) -> int:
-        """How many swap groups they have."""
+    def units(self) -> int:
+        """How many units, pairs with an item, they have."""
         return int(np.bincount(self.of_items)[self.attributes].sum()) if len(self.attributes) else 0
 
     def chosen(self, pairs: int) -> BoolArray:
-        """Says which swap groups, of so many pairs, they have; shape (swap groups,), by pair and item."""
+        """Says which units, of so many pairs, they have; shape (units,), by pair and item."""
         chosen = np.zeros((pairs, len(self.of_items)), dtype=np.bool_)
         for attribute in np.unique(self.attributes):
             items = np.flatnonzero(self.of_items == attribute)
@@ -332,7 +337,7 @@ class Blocks(NamedTuple):
 
 
 def blocks_of_sample(crossing: Crossing, sample: Sample) -> Blocks:
-    """Returns the blocks of a sample: they have no more swap groups than it asks for, but there is one at least."""
+    """Returns the blocks of a sample: they have no more units than it asks for, but there is one at least."""
     of_items = np.array(crossing.attributes, dtype=np.int64)
     if not len(of_items) or not crossing.pairs:
         nothing = np.zeros(0, dtype=np.int64)
@@ -387,7 +392,7 @@ def when_taken(rank: IntArray, fewest: int) -> FloatArray:
 
 
 def level_of_sample(of_pairs: FloatArray, of_attributes: FloatArray, templates: IntArray, sample: Sample) -> float:
-    """Returns how far a sample has grown that has its number of swap groups, at least."""
+    """Returns how far a sample has grown that has its number of units, at least."""
     levels = np.unique(np.concatenate([of_pairs, of_attributes]))
     pairs = np.searchsorted(np.sort(of_pairs), levels, side="right")
     order = np.argsort(of_attributes, kind="stable")
@@ -395,3 +400,34 @@ def level_of_sample(of_pairs: FloatArray, of_attributes: FloatArray, templates: 
     wanted = sample.count(len(of_pairs) * int(templates.sum()))
     first = int(np.searchsorted(pairs * items, wanted))
     return float(levels[min(first, len(levels) - 1)])
+
+
+def clusters_of_associations(
+    crossing: Crossing, chosen: BoolArray, clusters: Sequence[int]
+) -> tuple[IntArray, IntArray]:
+    """Returns in how many clusters of templates each association of a sample is asked.
+
+    Args:
+        crossing: what is crossed.
+        chosen: shape (units,), which of them are asked, by pair and item.
+        clusters: the cluster of each template, by number.
+
+    Returns:
+        Of the associations of which anything is asked: shape (associations,), in how many clusters each is asked, and
+        how many ask for its attribute.
+    """
+    of_items, asked = np.array(crossing.attributes, dtype=np.int64), chosen.reshape(len(crossing.pairs), -1)
+    of_cluster = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
+    first, second = np.array(crossing.pairs, dtype=np.int64).T
+    second = second + (crossing.subjects[0] if len(crossing.subjects) > 1 else 0)
+    found: list[tuple[IntArray, IntArray]] = []
+    for attribute in range(of_items.max(initial=-1) + 1):
+        own = np.unique(of_cluster[of_items == attribute])
+        met = np.zeros(sum(crossing.subjects), dtype=np.int64)
+        for cluster in own:
+            pairs = asked[:, (of_items == attribute) & (of_cluster == cluster)].any(axis=1)
+            met[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
+        met = met[met > 0]
+        found.append((met, np.full_like(met, len(own))))
+    counts, all_counts = (np.concatenate(side) for side in zip(*found, strict=True))
+    return counts, all_counts

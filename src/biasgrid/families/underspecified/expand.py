@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,6 @@ from biasgrid.families.family import OneToken
 from biasgrid.families.orders import (
     UNITS_AT_ONCE,
     CrossedOrder,
-    Crossing,
     ListOrder,
     Ring,
     cross_lists,
@@ -416,39 +415,3 @@ def item_columns(design: Design) -> pl.DataFrame:
             **dict.fromkeys(of_format, pl.UInt8),
         },
     )
-
-
-class AssociationClusters(NamedTuple):
-    """The associations of which something is asked.
-
-    Attributes:
-        asked: shape (associations,), in how many clusters of templates each is asked.
-        all: shape (associations,), how many clusters ask for its attribute.
-    """
-
-    asked: IntArray
-    all: IntArray
-
-
-def clusters_of_associations(crossing: Crossing, chosen: BoolArray, clusters: Sequence[int]) -> AssociationClusters:
-    """Returns in how many clusters of templates each association of a sample is asked.
-
-    Args:
-        crossing: what is crossed.
-        chosen: shape (swap groups,), which of them are asked, by pair and item.
-        clusters: the cluster of each template, by number.
-    """
-    of_items, asked = np.array(crossing.attributes, dtype=np.int64), chosen.reshape(len(crossing.pairs), -1)
-    of_cluster = np.array([clusters[template] for template in crossing.templates], dtype=np.int64)
-    first, second = np.array(crossing.pairs, dtype=np.int64).T
-    second = second + (crossing.subjects[0] if len(crossing.subjects) > 1 else 0)
-    found: list[tuple[IntArray, IntArray]] = []
-    for attribute in range(of_items.max(initial=-1) + 1):
-        own = np.unique(of_cluster[of_items == attribute])
-        met = np.zeros(sum(crossing.subjects), dtype=np.int64)
-        for cluster in own:
-            pairs = asked[:, (of_items == attribute) & (of_cluster == cluster)].any(axis=1)
-            met[np.unique(np.concatenate([first[pairs], second[pairs]]))] += 1
-        met = met[met > 0]
-        found.append((met, np.full_like(met, len(own))))
-    return AssociationClusters(*(np.concatenate(side) for side in zip(*found, strict=True)))

@@ -251,13 +251,14 @@ class Underspecified(Family):
         design = design_of(lists)
         if design.asked is None:
             return None
-        from biasgrid.families.underspecified.expand import asked_groups, clusters_of_associations
+        from biasgrid.families.orders import clusters_of_associations
+        from biasgrid.families.underspecified.expand import asked_groups
 
         chosen = asked_groups(design, design.asked)
-        found = clusters_of_associations(design.crossing, chosen, clusters())
-        whole, (fewest, most) = (found.asked == found.all).sum(), (found.all.min(), found.all.max())
+        asked, of_all = clusters_of_associations(design.crossing, chosen, clusters())
+        whole, (fewest, most) = (asked == of_all).sum(), (of_all.min(), of_all.max())
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
-        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(found.all):,} associations with {number} clusters"
+        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(of_all):,} associations with {number} clusters"
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""

@@ -232,7 +232,7 @@ class Design:
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
         if isinstance(self.asked, BlockSample):
-            return 4 * self.blocks.swap_groups
+            return 4 * self.blocks.units
         return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
 
     @cached_property
