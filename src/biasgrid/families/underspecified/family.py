@@ -11,7 +11,7 @@ from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
 from biasgrid.families.underspecified.reading import groups_named, stereotype_form_faults, unknown_stereotype_faults
-from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
+from biasgrid.families.underspecified.section import SCORES_OF_MODE, UnderspecifiedDataset, is_generative
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -61,8 +61,8 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         for variant in section.variants:
             yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
         yield from prompt_faults(source, name, section)
-        if section.target_scoring and grid.scoring == "unqover":
-            problem = f"{section.target_scoring!r}, but `scoring: unqover` knows words of one token alone"
+        if section.target_scoring and grid.scoring in SCORES_OF_MODE:
+            problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` knows words of one token alone"
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
     for model_name in grid.run.models:
         for dataset_name in grid.run.datasets:
@@ -173,6 +173,7 @@ class Underspecified(Family):
             "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"
         )
     }
+    modes = SCORES_OF_MODE
     sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")

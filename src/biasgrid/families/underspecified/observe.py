@@ -15,7 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Scoring
+from biasgrid.families.underspecified.section import SCORES_OF_MODE
 from biasgrid.tables.files import TableError
 from biasgrid.tables.instances import OF_FORMAT
 
@@ -69,32 +71,26 @@ def scores_in_groups(observations: pl.DataFrame, column: str = SUBJECT_SCORES) -
     return observations[column].to_numpy().reshape(-1, 2, 2, 2)
 
 
-def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
     """Returns how much a model chose each subject of each instance.
 
     Args:
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns.
-        scoring: with "unqover" a subject of a masked language model has at least the probability of its
-            pronoun, where there is one (UnQover's `use_he_she`).
+        scoring: how probabilities of words become scores: as they are, or as a mode of `SCORES_OF_MODE` does it.
 
     Returns:
-        `instance` and the float64 `score1` and `score2` in [0, 1]: for spans the geometric mean of the
-        probabilities of their start and end, for masks and options the probability; null where there is none.
+        Shape (rows, 2), in [0, 1]: for spans the geometric mean of the probabilities of their start and end, for masks
+        and options the probability; NaN where there is none.
     """
-    scored = pl.DataFrame(_score_array(predictions, scoring), schema=["score1", "score2"])
-    return predictions.select("instance").hstack(scored.fill_nan(None))
-
-
-def _score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
-    """Returns what `scores` does; shape (rows, 2), NaN where there is none."""
     if "starts" in predictions.columns:
         start, end = (_of_candidates(predictions[column], 2) for column in ("starts", "ends"))
         return np.sqrt(start * end, out=start)
-    if scoring != "unqover":
+    if scoring not in SCORES_OF_MODE:
         return _of_candidates(predictions["probabilities"], 2)
     # The candidates behind both subjects are their pronouns.
-    subjects, pronouns = np.split(_of_candidates(predictions["probabilities"], 4), 2, axis=1)
-    return np.fmax(subjects, pronouns, out=subjects)
+    words = np.split(_of_candidates(predictions["probabilities"], 4), 2, axis=1)
+    scores: FloatArray = load_reference(SCORES_OF_MODE[scoring])(*words)
+    return scores
 
 
 def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
@@ -127,7 +123,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     Args:
         instances: the family's instances, whole swap groups in any order; needs no texts.
         predictions: one row for each of these instances; further ones are ignored.
-        scoring: see `scores`.
+        scoring: see `score_array`.
 
     Returns:
         A row per swap group, in the order of their ids: `swap_group`, `template`, `subject1` (x1), `subject2` (x2),
@@ -135,13 +131,13 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         `comparison` C(x1, x2) in [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether
         the winner changes with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
         `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these. Where one of its four
-        instances has no answer, a swap group has NaN as comparison (see `answered`).
+        instances has no answer, a swap group has NaN as comparison (see `answered_groups`).
 
     Raises:
         TableError: a swap group has not exactly its four instances.
     """
     firsts, place = places_in_swap_groups(instances)
-    of_subjects = partial(_score_array, scoring=scoring)
+    of_subjects = partial(score_array, scoring=scoring)
     by_subject = scores_in_places(instances, predictions, of_subjects, place).reshape(-1, 2, 2, 2)
     said: dict[str, npt.NDArray[Any]] = {}
     for part in row_slices(len(firsts)):

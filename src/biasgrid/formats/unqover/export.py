@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.observe import subject_scores
+from biasgrid.formats.unqover.mode import subject_scores
 from biasgrid.formats.unqover.order import ITEM, PAIR_KEYS, key_text, output_order, plain_instances
 
 ROWS_A_SLICE = 8192
@@ -69,7 +69,7 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one of each instance in
             any order.
-        scoring: see `observe.subject_scores`; `start` and `end` of a masked language model are both the score.
+        scoring: see `observe.score_array`; `start` and `end` of a masked language model are both the score.
 
     Raises:
         TableError: a plain question is not followed by its negation.

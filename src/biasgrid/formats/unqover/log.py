@@ -29,7 +29,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     Args:
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, one of each instance.
-        scoring: see `observe.subject_scores`.
+        scoring: see `observe.score_array`.
         group_by: which associations to list: `subj` by subject, `subj_act` by subject and attribute, `gender_act` by
             the group of subjects (female, else male) and attribute.
         name: what to call the analysed file in the first line.
