@@ -281,7 +281,6 @@ def test_parts_that_make_more_than_all_are_refused() -> None:
         Strength(group=0.7, name=0.4)
 
 
-# Digests from when the family wrote its corpora itself: models that learn them are the same ones.
 @pytest.mark.parametrize(
     ("task", "mask", "digest"),
     [
@@ -291,6 +290,7 @@ def test_parts_that_make_more_than_all_are_refused() -> None:
     ],
 )
 def test_corpora_stay_the_same_to_the_byte(task: str, mask: str | None, digest: str) -> None:
+    # Digests from when the family wrote its corpora itself: what models learn is the same.
     strength = Strength(group=0.2, name=0.3, mass=0.6, unread_negation=0.2)
     text = corpus(groups(mask), task, bias(strength, repeats=7, spread=0.1))
     assert sha256(text.encode()).hexdigest()[:16] == digest

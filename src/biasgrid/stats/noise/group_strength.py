@@ -31,17 +31,21 @@ def strength_of_groups(sums: Sums) -> float:
     Args:
         sums: associations of groups, clustered.
     """
-    return float(root_without_noise(sums.values, sum_of_variances(sums)))
+    return float(root_without_noise(sums.values, variances_of_groups(sums).sum(axis=0)))
 
 
-def sum_of_variances(sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over clusters, names and prompt formats, NaN where not known."""
-    return np.asarray(jackknife(sums.without)[0] + names_of_groups(sums).variance + format_variance(sums))
-
-
-def format_variance(sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over prompt formats, 0 of a single one."""
+def variance_over(factor: str, sums: Sums) -> FloatArray:
+    """Returns the variance of associations of groups over a factor, NaN where not known, 0 over a single format."""
+    if factor == NAMES:
+        return names_of_groups(sums).variance
+    if factor == TEMPLATES:
+        return jackknife(sums.without)[0]
     return over_names(sums, FORMATS).variance if FORMATS in sums.along else np.zeros(len(sums.keys))
+
+
+def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
+    """Returns the variances over clusters, names and prompt formats, but for one; shape (factors, numbers)."""
+    return np.stack([variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides])
 
 
 def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
@@ -51,32 +55,21 @@ def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
     return signed_root(squares.mean()) if known.any() else np.asarray(np.nan)
 
 
-def without_clusters(sums: Sums) -> FloatArray:
-    """Returns the strength without each cluster, shape (clusters,)."""
-    units, columns = sums.along[TEMPLATES]
-    others, found = names_of_groups(sums).variance + format_variance(sums), []
+def strength_without_units(sums: Sums, factor: str) -> FloatArray:
+    """Returns the strength without each cluster or each prompt format, shape (units,)."""
+    units, columns = sums.along[factor]
+    others, found = variances_of_groups(sums, besides=factor).sum(axis=0), []
     for place in range(len(units)):
         left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
-        rest = replace(sums, along={**sums.along, TEMPLATES: left})
-        found.append(float(root_without_noise(rest.values, jackknife(rest.without)[0] + others)))
+        rest = replace(sums, along={factor: left})
+        found.append(float(root_without_noise(rest.values, variance_over(factor, rest) + others)))
     return np.array(found)
 
 
-def without_formats(sums: Sums) -> FloatArray:
-    """Returns the strength without each prompt format, shape (formats,)."""
-    units, columns = sums.along[FORMATS]
-    others, found = jackknife(sums.without)[0] + names_of_groups(sums).variance, []
-    for place in range(len(units)):
-        left = np.delete(columns, place, axis=1)
-        rest = replace(sums, along={FORMATS: Along([*units[:place], *units[place + 1 :]], left)})
-        found.append(float(root_without_noise(rest.values, others + format_variance(rest))))
-    return np.array(found)
-
-
-def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
+def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
     """Returns the strength without each name, shape (names,), and the group of each."""
     names, groups = sums.along[NAMES].units, groups_of_names(sums)[NAMES]
-    others, found = jackknife(sums.without)[0] + format_variance(sums), []
+    others, found = variances_of_groups(sums, besides=NAMES).sum(axis=0), []
     for place in range(len(names)):
         # A name is the group's or a partner's, so a number has it on one side.
         own = {factor: sums.along[factor].sums.copy() for factor in (NAMES, PARTNERS)}
@@ -85,8 +78,7 @@ def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
             columns[:, place] = 0
         along = {factor: Along(names, columns) for factor, columns in own.items()}
         rest = replace(sums, along={**sums.along, **along})
-        variance = others + names_of_groups(rest).variance
-        found.append(float(root_without_noise(sums.finish(left), variance)))
+        found.append(float(root_without_noise(sums.finish(left), others + variance_over(NAMES, rest))))
     return np.array(found), groups.tolist()
 
 
@@ -102,28 +94,27 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         sums: associations of groups, clustered.
         settings: the level.
     """
-    value, known = strength_of_groups(sums), ~np.isnan(sum_of_variances(sums))
+    variances = variances_of_groups(sums)
+    value, known = strength_of_groups(sums), ~np.isnan(variances.sum(axis=0))
     clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
     shared = {"n": int(known.sum()), "left_out": int((~known).sum()), "clusters": clusters}
     if 2 * known.sum() < len(known):
         return {**shared, "value": None, "reason": UNKNOWN}
-    names, groups = without_names(sums)
+    names, groups = strength_without_names(sums)
     if clusters < FEWEST_CLUSTERS or min(map(groups.count, groups)) < FEWEST_NAMES:
         few = f"fewer than {FEWEST_CLUSTERS} clusters, or {FEWEST_NAMES} names of a group"
         return {**shared, "value": value, "reason": few}
-    sides = [(without_clusters(sums), [0] * clusters), (names, groups)]
+    sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
     if FORMATS in sums.along:
-        formats = without_formats(sums)
+        formats = strength_without_units(sums, FORMATS)
         if len(formats) < FEWEST_CLUSTERS:
             return {**shared, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
         return {**shared, "value": value, "reason": "equal without each of its clusters and names"}
-    largest = np.maximum(jackknife(sums.without)[0], names_of_groups(sums).variance)
-    largest = np.maximum(largest, format_variance(sums))
     # A size is not below 0, whatever is left of it without noise.
-    high = max(float(root_without_noise(sums.values, largest)) + half, 0.0)
+    high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):
         of_logs = [of_left_out(np.log(without), groups) for without, groups in sides]
         high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
