@@ -26,8 +26,8 @@ from swap_groups import design, with_scores
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
 from biasgrid.families.underspecified.observe import compare_subjects, preferences_of, scores_in_groups
-from biasgrid.families.underspecified.sizes import ASSOCIATION, strength
-from biasgrid.families.underspecified.swap_groups import SwapGroups
+from biasgrid.families.underspecified.sizes import strength
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
 from biasgrid.stats.noise.by_cluster import ByCluster, interval_row, size_without_clusters
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums

@@ -11,7 +11,8 @@ import polars as pl
 from swap_groups import design, with_scores
 
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
-from biasgrid.families.underspecified.sizes import ASSOCIATION, CellAssociations, mass
+from biasgrid.families.underspecified.sizes import CellAssociations, mass
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums

@@ -293,7 +293,7 @@ FEWEST = 4
 """So many subjects of each list are asked before a second attribute is."""
 
 
-class Crossing(NamedTuple):
+class CrossedLists(NamedTuple):
     """What is crossed with what, in numbers.
 
     Attributes:
@@ -309,8 +309,8 @@ class Crossing(NamedTuple):
     templates: Sequence[int]
 
 
-class Blocks(NamedTuple):
-    """Blocks of a sample.
+class AskedBlocks(NamedTuple):
+    """AskedBlocks of a sample.
 
     Attributes:
         pairs: shape (blocks,), the pair of each.
@@ -336,21 +336,21 @@ class Blocks(NamedTuple):
         return chosen.ravel()
 
 
-def blocks_of_sample(crossing: Crossing, sample: Sample) -> Blocks:
+def blocks_of_sample(crossing: CrossedLists, sample: Sample) -> AskedBlocks:
     """Returns the blocks of a sample: they have no more units than it asks for, but there is one at least."""
     of_items = np.array(crossing.attributes, dtype=np.int64)
     if not len(of_items) or not crossing.pairs:
         nothing = np.zeros(0, dtype=np.int64)
-        return Blocks(nothing, nothing, of_items)
+        return AskedBlocks(nothing, nothing, of_items)
     templates = np.bincount(of_items)
     pairs, attributes = order_of_blocks(crossing, templates, sample)
     ends = np.cumsum(templates[attributes])
     count = sample.count(len(crossing.pairs) * len(of_items))
     taken = max(1, int(np.searchsorted(ends, count, side="right")))
-    return Blocks(pairs[:taken], attributes[:taken], of_items)
+    return AskedBlocks(pairs[:taken], attributes[:taken], of_items)
 
 
-def order_of_blocks(crossing: Crossing, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
+def order_of_blocks(crossing: CrossedLists, templates: IntArray, sample: Sample) -> tuple[IntArray, IntArray]:
     """Returns pairs and attributes of blocks in the order in which they are taken, of more than are.
 
     Args:
@@ -403,7 +403,7 @@ def level_of_sample(of_pairs: FloatArray, of_attributes: FloatArray, templates: 
 
 
 def clusters_of_associations(
-    crossing: Crossing, chosen: BoolArray, clusters: Sequence[int]
+    crossing: CrossedLists, chosen: BoolArray, clusters: Sequence[int]
 ) -> tuple[IntArray, IntArray]:
     """Returns in how many clusters of templates each association of a sample is asked.
 

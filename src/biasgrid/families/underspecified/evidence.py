@@ -18,6 +18,7 @@ from biasgrid.families.underspecified.observe import (
     scores_in_groups,
 )
 from biasgrid.families.underspecified.payload import SHOWN_MEASURE
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
@@ -26,7 +27,6 @@ ASSOCIATIONS_SHOWN = 300
 STRONGEST_ASSOCIATIONS = 200
 """So many of these are the strongest ones; the rest are drawn."""
 DRAW_SEED = 1
-ASSOCIATION = ["subject", "attribute"]
 
 
 def evidence(cell: MeasuredCell) -> Evidence:
@@ -37,7 +37,7 @@ def evidence(cell: MeasuredCell) -> Evidence:
         of shares, the median one and the smallest, and the means of C by template and by other subject. `other` and
         `template` of the units are those of the swap group, `value` is the association.
     """
-    sides = sides_of(choose_associations(cell.measures), cell)
+    sides = sides_of_associations(choose_associations(cell.measures), cell)
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
         SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
@@ -67,7 +67,7 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of(associations: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+def sides_of_associations(associations: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
     """Returns the swap groups of associations that have a share, as `both_sides` does, with C of shares.
 
     Args:

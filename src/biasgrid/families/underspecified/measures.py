@@ -18,8 +18,8 @@ from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.measures import coverage, undetected_difference
 from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.observe import (
-    COMPARED_COLUMNS,
     PRONOUN_SCORES,
+    SWAP_GROUP_COLUMNS,
     SWAP_GROUP_KEYS,
     answered_groups,
     compare_subjects,
@@ -55,7 +55,7 @@ from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
-READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS, *OF_FORMAT]
+READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
@@ -328,7 +328,7 @@ def mass_inputs(groups: SwapGroups, mass: FloatArray, change: FloatArray) -> Ite
 
 LEAST_SINGULAR = 1e-10
 """What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
-ROUNDING = 1e-10
+LEAST_LEFT = 1e-10
 """What is left of log odds and smaller than this, relative to the largest of them, is 0."""
 
 
@@ -392,8 +392,8 @@ def mean_over_partners(groups: SwapGroups, odds: FloatArray) -> FloatArray:
     return divide(sums, counts).reshape(shape)
 
 
-def correlation(sums: FloatArray) -> FloatArray:
-    """Returns the correlation of what has mean 0, shape (...), NaN where one does not vary.
+def correlation_of_products(sums: FloatArray) -> FloatArray:
+    """Returns the correlation_of_products of what has mean 0, shape (...), NaN where one does not vary.
 
     Args:
         sums: shape (..., 3), sums of products, and of the squares of each.
@@ -401,7 +401,7 @@ def correlation(sums: FloatArray) -> FloatArray:
     return divide(sums[..., 0], np.sqrt(np.maximum(sums[..., 1] * sums[..., 2], 0)))
 
 
-CORRELATION = Finish("correlation", correlation)
+CORRELATION = Finish("correlation", correlation_of_products)
 
 
 def without_names(groups: SwapGroups, odds: FloatArray) -> FloatArray:
@@ -429,7 +429,7 @@ def without_names(groups: SwapGroups, odds: FloatArray) -> FloatArray:
     own = (sums.sum(axis=2) - sums.sum(axis=1))[..., None]
     utilities = (np.linalg.pinv(equations, rcond=LEAST_SINGULAR, hermitian=True) @ own)[..., 0]
     left = odds - (utilities[groups.template, groups.one] - utilities[groups.template, groups.other])
-    left[np.abs(left) <= ROUNDING * np.abs(odds).max(initial=0)] = 0
+    left[np.abs(left) <= LEAST_LEFT * np.abs(odds).max(initial=0)] = 0
     asked = np.zeros((templates, len(groups.attributes)), dtype=np.bool_)
     asked[groups.template, groups.attribute] = True
     left[asked.sum(axis=1)[groups.template] < 2] = np.nan

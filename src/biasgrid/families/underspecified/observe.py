@@ -29,7 +29,7 @@ SCORES_AT_ONCE = 2**18
 """Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
 SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
 """The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
-COMPARED_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
+SWAP_GROUP_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
 
 def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         for name, values in compare_scores(by_subject[part]).items():
             said.setdefault(name, np.empty(len(firsts), dtype=values.dtype))[part] = values
     of_format = [name for name in OF_FORMAT if name in instances.columns]
-    groups = instances.select("swap_group", *COMPARED_COLUMNS, *of_format)[firsts]
+    groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *of_format)[firsts]
     of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
     if has_pronouns(predictions):
         of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
@@ -295,7 +295,7 @@ LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
 """The same where the arithmetic of the model is coarser: its error of a share is 0.013 at 1e-6."""
 STEPS_OF_LEAST_MASS = 100
 """Of scores that were stored with few decimals, how many steps the least mass is."""
-DECIMALS = (4, 5, 6, 7)
+STORED_DECIMALS = (4, 5, 6, 7)
 """With how many decimals scores may have been stored; with fewer they are choices, not probabilities."""
 FEWEST_SCORES = 1000
 """Fewer scores do not tell with how many decimals they were stored."""
@@ -390,9 +390,9 @@ def stored_step(scores: FloatArray) -> float:
         scores: any shape; NaN, of what was not answered, says nothing.
     """
     flat = scores.reshape(-1)
-    if len(flat) < FEWEST_SCORES or are_multiples(flat, 10.0 ** (1 - DECIMALS[0])):
+    if len(flat) < FEWEST_SCORES or are_multiples(flat, 10.0 ** (1 - STORED_DECIMALS[0])):
         return 0.0
-    return next((10.0**-each for each in DECIMALS if are_multiples(flat, 10.0**-each)), 0.0)
+    return next((10.0**-each for each in STORED_DECIMALS if are_multiples(flat, 10.0**-each)), 0.0)
 
 
 def are_multiples(values: FloatArray, step: float) -> bool:

@@ -20,7 +20,7 @@ from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import ALL, BlockSample, Sample, sample_content
 
 if TYPE_CHECKING:
-    from biasgrid.families.orders import Blocks, Crossing
+    from biasgrid.families.orders import AskedBlocks, CrossedLists
 
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
@@ -236,7 +236,7 @@ class Design:
         return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> AskedBlocks:
         """The blocks that are asked, of a sample of them."""
         # What finds them imports numpy and polars, which plans without such samples do without.
         from biasgrid.families.orders import blocks_of_sample
@@ -244,13 +244,13 @@ class Design:
         return blocks_of_sample(self.crossing, self.asked or ALL)
 
     @cached_property
-    def crossing(self) -> Crossing:
+    def crossing(self) -> CrossedLists:
         """What is crossed with what, in numbers."""
-        from biasgrid.families.orders import Crossing
+        from biasgrid.families.orders import CrossedLists
 
         asked = self.items[::2]
         place = {name: number for number, name in enumerate(dict.fromkeys(item.attribute.name for item in asked))}
-        return Crossing(
+        return CrossedLists(
             [len(subjects.groups) for subjects in self.subjects],
             self.pairs,
             [place[item.attribute.name] for item in asked],

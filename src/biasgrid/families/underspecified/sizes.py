@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.observe import scores_in_groups
-from biasgrid.families.underspecified.swap_groups import SwapGroups
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
@@ -43,7 +43,7 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
-ASSOCIATION, OF_GROUPS = ("subject", "attribute"), ("subject_group", "attribute")
+OF_GROUPS = ("subject_group", "attribute")
 MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
 """Inputs of the flag `mass`."""
 NOT_SIZED = "the strength of gamma is not above 0"
@@ -54,20 +54,20 @@ STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "questi
 
 def mu(gamma: Sums) -> float:
     """Intensity: mean over subjects of the largest |gamma(x, a)| (Li et al., section 3.3)."""
-    return float(statistic(matrix_of(gamma), "mu"))
+    return float(statistic(matrix_of_pairs(gamma), "mu"))
 
 
 def eta_of_cell(eta: Sums) -> float:
     """Mean over subjects and attributes of |eta(x, a)| (Li et al., section 3.3)."""
-    return float(statistic(matrix_of(eta), "eta"))
+    return float(statistic(matrix_of_pairs(eta), "eta"))
 
 
 def share_mu(share_gamma: Sums) -> float:
     """Intensity of shares: mean over subjects of the largest |share_gamma(x, a)|."""
-    return float(statistic(matrix_of(share_gamma), "mu"))
+    return float(statistic(matrix_of_pairs(share_gamma), "mu"))
 
 
-def matrix_of(sums: Sums) -> FloatArray:
+def matrix_of_pairs(sums: Sums) -> FloatArray:
     """Returns numbers of pairs, shape (subjects, attributes), NaN where nobody asked."""
     wide = sums.keys.select(*ASSOCIATION, value=pl.Series(sums.values)).pivot(
         "attribute", index="subject", values="value"
@@ -208,7 +208,7 @@ def derive(
         unknown = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
         of_mu = noise_of_size(share, "mu") | cell.permuted(share) | ({} if share.is_representative else unknown)
         known = fill_row(known, "share_mu", of_mu)
-        rows += [mass(cell, gamma), *({**CLAIM, **row} for row in rows_of_shares(cell, estimates))]
+        rows += [mass(cell, gamma), *({**CLAIM, **row} for row in rows_of_preferences(cell, estimates))]
         counted = counted_association(estimates)
         of_formats = prompt_sign([cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings)
     held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
@@ -272,7 +272,7 @@ def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
     return row_of(part, {**row, **numbers, "flag": f"{np.exp(change):.2f}"})
 
 
-def rows_of_shares(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def rows_of_preferences(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yields the flags of associations of shares and of the question alone, and their strengths in groups of names."""
     yield negation_unread(estimates)
     yield disagreement(estimates)

@@ -9,7 +9,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
@@ -63,14 +62,14 @@ class SwapGroups:
         Args:
             observations: from `observe.compare_subjects`, those that were answered.
         """
-        names, codes = name_codes(observations, "subject1", "subject2")
-        subject_groups, of_codes = name_codes(observations, "group1", "group2")
+        names, codes = enumerate_names(observations, "subject1", "subject2")
+        subject_groups, of_codes = enumerate_names(observations, "group1", "group2")
         group_of = values_of_codes(codes, of_codes, len(names))
         is_second = second_list(codes, group_of)
         order = np.argsort(is_second, kind="stable")
         one, other = np.split(np.argsort(order)[codes], 2)
-        attributes, attribute = name_codes(observations, "attribute", "attribute")
-        sorts, of_attributes = name_codes(observations, "attribute_group", "attribute_group")
+        attributes, attribute = enumerate_names(observations, "attribute", "attribute")
+        sorts, of_attributes = enumerate_names(observations, "attribute_group", "attribute_group")
         template, templates = number_templates(template_units(observations))
         return cls(
             subjects=names.gather(order),
@@ -178,12 +177,6 @@ class SumsOfSubjects(NamedTuple):
         return cls(sums.sum(axis=1), by_partner, others.sum(axis=1), by_partner * across[:, :, None])
 
 
-def name_codes(observations: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
-    """Returns what `enumerate_names` does, in 64 bits."""
-    names, codes = enumerate_names(observations, one, other)
-    return names, codes.astype(np.int64)
-
-
 def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
     """Returns the value of each code, -1 where it has none."""
     found = np.full(count, -1, dtype=np.int64)
@@ -208,7 +201,7 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
     return second
 
 
-def enumerate_names(observations: pl.DataFrame, one: str, other: str) -> tuple[pl.Series, npt.NDArray[np.int32]]:
+def enumerate_names(observations: pl.DataFrame, one: str, other: str) -> NamesAndCodes:
     """Returns the names in two columns in alphabetical order, and the columns, one below the other, as places in them.
 
     Places do not depend on what was read before; nulls are -1.
@@ -218,16 +211,17 @@ def enumerate_names(observations: pl.DataFrame, one: str, other: str) -> tuple[p
     names, numbers = seen.cast(pl.String), seen.to_physical().to_numpy()
     order = names.arg_sort()
     # A place for each number that polars knows a name by, and behind them one for null.
-    places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int32)
+    places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int64)
     places[numbers[order.to_numpy()]] = np.arange(len(names))
     codes = [places[column.to_physical().fill_null(len(places) - 1).to_numpy()] for column in columns]
     return names.gather(order), np.concatenate(codes)
 
 
+ASSOCIATION = ("subject", "attribute")
 PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
 COMPARED_PARTS = (["subject"], ["subject", "attribute"])
 """The kinds of parts that models are compared by."""
-ASSOCIATION_KEYS = [
+KEYS_OF_PARTS = [
     ["subject", "attribute"],
     ["subject"],
     ["subject_group", "attribute"],
@@ -304,7 +298,7 @@ def part_kinds(groups: SwapGroups) -> Iterator[PartKind]:
         "attribute": (np.eye(len(groups.attributes)), groups.attributes),
         "attribute_group": (membership(sort_of, len(sorts)), sorts),
     }
-    for keys in ASSOCIATION_KEYS:
+    for keys in KEYS_OF_PARTS:
         rows, row_names = subjects[keys[0]]
         columns, column_names = attributes[keys[1] if len(keys) > 1 else None]
         if len(rows) and len(columns):

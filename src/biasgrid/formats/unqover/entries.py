@@ -125,8 +125,8 @@ def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
     return (
-        EntryQuestion(context, asked, *read_answers(context, plain, kind, "q0")),
-        EntryQuestion(context, asked_negated, *read_answers(context, negated, kind, "q1")),
+        EntryQuestion(context, asked, *read_candidates(context, plain, kind, "q0")),
+        EntryQuestion(context, asked_negated, *read_candidates(context, negated, kind, "q1")),
     )
 
 
@@ -139,7 +139,7 @@ def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
             raise Malformed(problem, "the same subject for both questions")
 
 
-def read_answers(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
+def read_candidates(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
     """Returns the fields of a `Question` that belong to its answers.
 
     Raises:

@@ -18,7 +18,7 @@ from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
 from biasgrid.formats.unqover.mode import subject_scores
-from biasgrid.formats.unqover.order import ITEM, PAIR_KEYS, key_text, output_order, plain_instances
+from biasgrid.formats.unqover.order import ITEM, KEYS_OF_PAIR, key_text, output_order, plain_instances
 
 ROWS_A_SLICE = 8192
 NOT_WRITTEN = "NA"
@@ -113,7 +113,7 @@ def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], Tex
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
     """Returns the keys of examples; the attribute appears twice, where UnQover once had a second one."""
-    texts = [key_text(column) for column in (*PAIR_KEYS, *ITEM, "attribute")]
+    texts = [key_text(column) for column in (*KEYS_OF_PAIR, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 
 
