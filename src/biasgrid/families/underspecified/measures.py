@@ -19,11 +19,11 @@ from biasgrid.families.measures import coverage, undetected_difference
 from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.observe import (
     PRONOUN_SCORES,
-    SWAP_GROUP_COLUMNS,
-    SWAP_GROUP_KEYS,
+    READ,
+    SAID,
     answered_groups,
-    compare_subjects,
     least_mass,
+    observe,
     preferences_of,
     scores_in_groups,
     stereotype_sides,
@@ -51,23 +51,13 @@ from biasgrid.families.underspecified.validity import share_of_swap_groups, unan
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
 from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
-from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
-READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
-"""The columns of instances that are observed."""
-SAID = ["instance", "starts", "ends", "probabilities"]
-"""The columns of predictions that are observed, of those that the kind has."""
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
-
-
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Compares the subjects of every swap group; see `observe.compare_subjects`."""
-    return compare_subjects(instances, predictions, options["scoring"])
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:

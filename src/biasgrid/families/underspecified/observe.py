@@ -31,6 +31,16 @@ SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
 """The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
 SWAP_GROUP_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
+READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
+"""The columns of instances that are observed."""
+SAID = ["instance", "starts", "ends", "probabilities"]
+"""The columns of predictions that are observed, of those that the kind has."""
+
+
+def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Compares the subjects of every swap group; see `compare_subjects`."""
+    return compare_subjects(instances, predictions, options["scoring"])
+
 
 def both_sides(observations: pl.DataFrame) -> pl.DataFrame:
     """Returns every swap group twice, once as seen from each subject; C(x2, x1) is exactly -C(x1, x2).
@@ -98,11 +108,6 @@ def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
     return _of_candidates(predictions["probabilities"], 4)[:, 2:]
 
 
-def has_pronouns(predictions: pl.DataFrame) -> bool:
-    """Says whether pronouns were read."""
-    return "probabilities" in predictions.columns and (predictions["probabilities"].list.len() > 3).any()
-
-
 def _of_candidates(lists: pl.Series, count: int) -> FloatArray:
     """Returns the first numbers of each list; shape (rows, count), NaN where there are fewer."""
     if not (lists.list.len() == count).all(ignore_nulls=False):
@@ -146,7 +151,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     of_format = [name for name in OF_FORMAT if name in instances.columns]
     groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *of_format)[firsts]
     of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
-    if has_pronouns(predictions):
+    if "probabilities" in predictions.columns and (predictions["probabilities"].list.len() > 3).any():
         of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
     return groups.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()})
 

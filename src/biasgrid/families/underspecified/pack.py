@@ -290,7 +290,10 @@ class Design:
 
     def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
         """Returns context, question and both candidates of one instance, without smoothing its articles."""
-        sides = [forms_of_row(subjects, row) for subjects, row in zip(self.sides, pair, strict=True)]
+        sides = [
+            {head: terms[row] for head, terms in subjects.forms.items()}
+            for subjects, row in zip(self.sides, pair, strict=True)
+        ]
 
         def fill(text: str) -> str:
             text = fill_attribute(text, item.attribute)
@@ -328,7 +331,10 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
         for prompt in lists.prompts or (None,)
         for negated in (False, True)
     ]
-    subjects = [first_subjects(subject_list, lists.limit.get("subjects")) for subject_list in kept]
+    most = lists.limit.get("subjects")
+    subjects = [
+        Subjects({head: terms[:most] for head, terms in side.forms.items()}, side.groups[:most]) for side in kept
+    ]
     names = [name for side in dropped for name in side]
     given = lists.sample, lists.prompts
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
@@ -342,16 +348,6 @@ def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken
     forms = {head: list(compress(terms, known)) for head, terms in subjects.forms.items()}
     dropped = [name for name, keep in zip(subjects.forms["[subj]"], known, strict=True) if not keep]
     return Subjects(forms, list(compress(subjects.groups, known))), dropped
-
-
-def first_subjects(subjects: Subjects, count: int | None) -> Subjects:
-    """Returns the first `count` subjects of a list, all if it is None."""
-    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.groups[:count])
-
-
-def forms_of_row(subjects: Subjects, row: int) -> dict[str, str]:
-    """Returns the forms of one subject."""
-    return {head: terms[row] for head, terms in subjects.forms.items()}
 
 
 def fill_attribute(text: str, attribute: AttributeRow) -> str:

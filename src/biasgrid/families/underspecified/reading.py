@@ -368,7 +368,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
 
 
 def planned_instances(lists: WordLists, one_token: OneToken | None = None) -> Design:
-    """Returns what word lists ask; see `design.design_of`."""
+    """Returns what word lists ask; see `pack.design_of`."""
     return design_of(lists, one_token)
 
 

@@ -43,7 +43,7 @@ from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
-OF_GROUPS = ("subject_group", "attribute")
+GROUP_ASSOCIATION = ("subject_group", "attribute")
 MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
 """Inputs of the flag `mass`."""
 NOT_SIZED = "the strength of gamma is not above 0"
@@ -162,8 +162,8 @@ class CellAssociations:
     def of_groups(self, measure: str) -> Sums | None:
         """Returns the associations of a kind of groups of subjects, None where there are none."""
         rows = [each.keys for each in self.sums if each.keys["measure"][0] == measure]
-        has_groups = (all(key in keys.columns and keys[key].count() for key in OF_GROUPS) for keys in rows)
-        return find_sums(self.sums, measure, OF_GROUPS) if any(has_groups) else None
+        has_groups = (all(key in keys.columns and keys[key].count() for key in GROUP_ASSOCIATION) for keys in rows)
+        return find_sums(self.sums, measure, GROUP_ASSOCIATION) if any(has_groups) else None
 
     def permuted(self, part: ByCluster) -> dict[str, Any]:
         """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
@@ -314,7 +314,12 @@ def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
         known: the same, from `observe.compare_subjects`.
     """
     attributes, count = groups.attributes.to_list(), len(groups.attributes)
-    squares = (groups.comparison**2, order_effects(known) ** 2, np.ones(len(groups.comparison)))
+    # Half of what C is in one order of the subjects less what it is in the other.
+    scores = scores_in_groups(known)
+    bias = scores[:, :, 0] - scores[:, :, 1]
+    in_order = (bias[..., 0] - bias[..., 1]) / 2
+    orders = (in_order[:, 0] - in_order[:, 1]) / 2
+    squares = (groups.comparison**2, orders**2, np.ones(len(groups.comparison)))
     columns = [np.bincount(groups.attribute, each, minlength=count) for each in squares]
     keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": attributes, "n": columns[2].astype(np.int64)})
     along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None].astype(np.float64))}
@@ -353,14 +358,6 @@ def design_of_cell(cell: CellAssociations, gamma: ByCluster, estimates: pl.DataF
         clusters_of_cell(gamma, templates, cluster_of),
     ]
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
-
-
-def order_effects(observations: pl.DataFrame) -> FloatArray:
-    """Returns half of what C is in one order of the subjects less what it is in the other, shape (groups,)."""
-    scores = scores_in_groups(observations)
-    bias = scores[:, :, 0] - scores[:, :, 1]
-    in_order = (bias[..., 0] - bias[..., 1]) / 2
-    return np.asarray((in_order[:, 0] - in_order[:, 1]) / 2)
 
 
 def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:

@@ -138,7 +138,7 @@ def jackknife_of_means(columns: FloatArray) -> FloatArray:
     return jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))[0]
 
 
-FEWEST_CLUSTERS = 3
+FEWEST_OF_SIZE = 3
 """Without one of them two are left, which noise is told by."""
 TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
@@ -148,7 +148,7 @@ def size_without_clusters(
 ) -> tuple[str, float, FloatArray]:
     """Returns a name, a size of associations, and what it is without each cluster, shape (1, clusters)."""
     without = np.full((1, part.clusters), np.nan)
-    if part.clusters >= FEWEST_CLUSTERS:
+    if part.clusters >= FEWEST_OF_SIZE:
         without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
     return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
@@ -187,11 +187,15 @@ def interval_row(
     if np.isnan(value) and clusters > 1:
         return {"measure": measure, "value": None, "reason": TOO_FEW_KNOWN}
     if np.isnan(without).any():
-        few = f"fewer than {FEWEST_CLUSTERS} clusters"
-        return {"measure": measure, "value": value, "reason": few if clusters < FEWEST_CLUSTERS else "not defined"}
+        few = f"fewer than {FEWEST_OF_SIZE} clusters"
+        return {
+            "measure": measure,
+            "value": value,
+            "reason": few if clusters < FEWEST_OF_SIZE else "not defined",
+        }
     sides = [without] if formats is None else [without, formats]
-    if sides[-1].shape[1] < FEWEST_CLUSTERS or np.isnan(sides[-1]).any():
-        return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
+    if sides[-1].shape[1] < FEWEST_OF_SIZE or np.isnan(sides[-1]).any():
+        return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
     sources = [left_out_source(side) for side in sides]
     if not sources[0].variance[0] > 0:
         return {"measure": measure, "value": value, "reason": f"equal without each of {clusters} clusters"}

@@ -10,7 +10,7 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.noise.by_cluster import FEWEST_CLUSTERS
+from biasgrid.stats.noise.by_cluster import FEWEST_OF_SIZE
 from biasgrid.stats.noise.factors import over_names
 from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
 from biasgrid.stats.noise.variance import jackknife
@@ -101,14 +101,14 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
     if 2 * known.sum() < len(known):
         return {**shared, "value": None, "reason": UNKNOWN}
     names, groups = strength_without_names(sums)
-    if clusters < FEWEST_CLUSTERS or min(map(groups.count, groups)) < FEWEST_NAMES:
-        few = f"fewer than {FEWEST_CLUSTERS} clusters, or {FEWEST_NAMES} names of a group"
+    if clusters < FEWEST_OF_SIZE or min(map(groups.count, groups)) < FEWEST_NAMES:
+        few = f"fewer than {FEWEST_OF_SIZE} clusters, or {FEWEST_NAMES} names of a group"
         return {**shared, "value": value, "reason": few}
     sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
     if FORMATS in sums.along:
         formats = strength_without_units(sums, FORMATS)
-        if len(formats) < FEWEST_CLUSTERS:
-            return {**shared, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
+        if len(formats) < FEWEST_OF_SIZE:
+            return {**shared, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
