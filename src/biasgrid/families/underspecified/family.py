@@ -149,7 +149,7 @@ ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associa
 SUBJECT_GROUPS = "subject_groups"
 """The figure of datasets with two lists of subjects, such as female and male names."""
 COARSE_PRECISIONS = ("float16",)
-"""Arithmetic whose shares need more mass, see `associations.preference.least_mass`."""
+"""Arithmetic whose shares need more mass, see `observe.least_mass`."""
 PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
 # Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers

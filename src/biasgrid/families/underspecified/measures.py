@@ -103,7 +103,7 @@ def measures_of_swap_groups(known: pl.DataFrame, precision: str | None) -> Itera
 
     Args:
         known: those, from `observe.compare_subjects`.
-        precision: the arithmetic of the model, where it is coarse; see `preference.least_mass`.
+        precision: the arithmetic of the model, where it is coarse; see `observe.least_mass`.
     """
     groups, scores = SwapGroups.of(known), scores_in_groups(known)
     associations = list(gamma(groups))

@@ -165,16 +165,11 @@ class SumsOfSubjects(NamedTuple):
             sums: shape (subjects, partners, attributes, templates).
             across: see `SwapGroups.across`; None where there are no others.
         """
-        by_partner = sums.sum(axis=3)
+        by_template, by_partner = sums.sum(axis=1), sums.sum(axis=3)
         if across is None:
-            by_template = sums.sum(axis=1)
             return cls(by_template, by_partner, by_template, by_partner)
-        if not across.any():
-            nothing = np.zeros_like
-            by_template = sums.sum(axis=1)
-            return cls(by_template, by_partner, nothing(by_template), nothing(by_partner))
         others = sums * across[:, :, None, None]
-        return cls(sums.sum(axis=1), by_partner, others.sum(axis=1), by_partner * across[:, :, None])
+        return cls(by_template, by_partner, others.sum(axis=1), by_partner * across[:, :, None])
 
 
 def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
@@ -407,11 +402,11 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `case`, `template`, `term` and `subject` (both its name), `subject_group`, `score`; by case and subject.
     """
-    names = pl.concat([observations[name].cast(pl.String) for name in ("subject1", "subject2")]).unique().sort()
-    attributes = observations["attribute"].unique().cast(pl.String).sort()
+    names, codes = enumerate_names(observations, "subject1", "subject2")
+    attributes, attribute = enumerate_names(observations, "attribute", "attribute")
     units, unit = np.unique(template_units(observations), return_inverse=True)
-    asked = unit * len(attributes) + places_among(observations["attribute"], attributes)
-    subjects = [places_among(observations[name], names) for name in ("subject1", "subject2")]
+    asked = unit * len(attributes) + attribute[: len(unit)]
+    subjects = np.split(codes, 2)
     scores = scores_in_groups(observations)
     size = 2 * (int(asked.max()) + 1) * len(names)
     sums, counts = np.zeros(size), np.zeros(size, dtype=np.int64)
@@ -431,11 +426,6 @@ def mean_scores(observations: pl.DataFrame) -> pl.DataFrame:
         }
     )
     return means.join(subject_groups_of(observations), on="subject", how="left", maintain_order="left")
-
-
-def places_among(values: pl.Series, names: pl.Series) -> IntArray:
-    """Returns values as places in the list of their names."""
-    return values.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
 
 
 def subject_groups_of(observations: pl.DataFrame) -> pl.DataFrame:

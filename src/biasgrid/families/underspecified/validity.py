@@ -78,25 +78,17 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = scores_in_groups(observations).reshape(-1, 2)
     yield from equal_scores(scores)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores, mass_of_pronouns(observations))
+        in_their_place = ""
+        if PRONOUN_SCORES in observations.columns:
+            found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
+            in_their_place = f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
+        yield improbable(scores, in_their_place)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
     names = subject_groups_of(observations)
     yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
-
-
-def mass_of_pronouns(observations: pl.DataFrame) -> str:
-    """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
-
-    Args:
-        observations: those that were answered.
-    """
-    if PRONOUN_SCORES not in observations.columns:
-        return ""
-    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
-    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:

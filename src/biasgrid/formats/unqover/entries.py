@@ -150,17 +150,12 @@ def read_candidates(context: str, question: dict[str, Any], kind: FileType, name
     numbers = [one["start"], one["end"], two["start"], two["end"]]
     answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
-        check_unanswered([answer, *numbers], name)
+        if any(value != "" for value in (answer, *numbers)):
+            raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
         numbers = [0.0] * 4
     else:
         check_probabilities(numbers, kind, name)
     return (*candidates, *find_candidates(context, *candidates), *numbers, answer)
-
-
-def check_unanswered(values: list[Any], name: str) -> None:
-    """Refuses a question of a `source.json` that has an answer."""
-    if any(value != "" for value in values):
-        raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
 
 
 def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:
