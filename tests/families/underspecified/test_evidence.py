@@ -7,7 +7,7 @@ from small_cells import measured
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence
 from biasgrid.families.underspecified.observe import compare_subjects
-from biasgrid.formats.unqover.mode import subject_scores
+from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import table_of_cell

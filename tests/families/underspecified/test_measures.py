@@ -12,7 +12,7 @@ from small_tables import predictions_of
 
 from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups
 from biasgrid.families.underspecified.pack import Subjects
-from biasgrid.formats.unqover.mode import subject_scores
+from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES
 

@@ -8,7 +8,7 @@ from small_records import score_groups
 
 from biasgrid.families.underspecified.observe import compare_subjects
 from biasgrid.families.underspecified.swap_groups import records_of_subjects
-from biasgrid.formats.unqover.mode import subject_scores
+from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.groups.scores import score_records
 
 

@@ -17,7 +17,7 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
-from biasgrid.formats.unqover.mode import subject_scores
+from biasgrid.families.underspecified.observe import score_array
 from biasgrid.formats.unqover.order import ITEM, KEYS_OF_PAIR, key_text, output_order, plain_instances
 
 ROWS_A_SLICE = 8192
@@ -92,6 +92,20 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     if "answer" in predictions.columns:
         return _json_object(SPAN_ENTRY, order, span_columns)
     return _json_object(MASK_ENTRY, order, mask_columns)
+
+
+def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+    """Returns how much a model chose each subject of each instance.
+
+    Args:
+        predictions: see `observe.score_array`.
+        scoring: likewise.
+
+    Returns:
+        `instance` and the float64 `score1` and `score2`, null where there is none.
+    """
+    scored = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
+    return predictions.select("instance").hstack(scored.fill_nan(None))
 
 
 def write_in_parts(path: Path, pieces: Iterable[str]) -> None:

@@ -1,4 +1,7 @@
-"""UnQover's scores of subjects: how it makes them of probabilities, which of ours are so, and what its files hold."""
+"""The replication of UnQover's scores: how they are made of probabilities, and which of ours are made so.
+
+The family finds it by reference and all of its stages count it as their code, so that it imports nothing of the family.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,9 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.observe import score_array
 from biasgrid.tables.files import TableError, read_provenance
 
 
@@ -28,20 +29,6 @@ def scores_with_pronouns(subjects: FloatArray, pronouns: FloatArray) -> FloatArr
         Shape (rows, 2), in the array of the subjects.
     """
     return np.fmax(subjects, pronouns, out=subjects)
-
-
-def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
-    """Returns how much a model chose each subject of each instance.
-
-    Args:
-        predictions: see `observe.score_array`.
-        scoring: likewise.
-
-    Returns:
-        `instance` and the float64 `score1` and `score2`, null where there is none.
-    """
-    scored = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
-    return predictions.select("instance").hstack(scored.fill_nan(None))
 
 
 def scoring_of(paths: Sequence[Path]) -> Scoring:
