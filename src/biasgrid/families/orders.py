@@ -27,6 +27,11 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.tables.keys import STEP, mix_bits
 
+UNITS_AT_ONCE = 2**20
+"""How many units are looked up together."""
+FEWEST_SUBJECTS = 4
+"""So many subjects of each list are asked before a second attribute is."""
+
 
 class Order(Protocol):
     """An order of units, which are numbered from 0."""
@@ -189,10 +194,6 @@ def mix_rounds(labels: IntArray, seed: int) -> Ring:
     return Ring(labels[order, (np.arange(steps) + begun) % max(1, steps)])
 
 
-UNITS_AT_ONCE = 2**20
-"""How many units are looked up together."""
-
-
 @dataclass(frozen=True)
 class TemplateBlock:
     """Templates that are filled with the same things.
@@ -289,10 +290,6 @@ def serving_order(sizes: Sequence[int], units: int) -> list[int]:
     return served
 
 
-FEWEST = 4
-"""So many subjects of each list are asked before a second attribute is."""
-
-
 class CrossedLists(NamedTuple):
     """What is crossed with what, in numbers.
 
@@ -360,7 +357,7 @@ def order_of_blocks(crossing: CrossedLists, templates: IntArray, sample: Sample)
     """
     counts = crossing.subjects
     ranks = [rank_in(random_order(count, sample.seed, place)) for place, count in enumerate(counts)]
-    levels = [when_taken(rank, FEWEST) for rank in ranks]
+    levels = [when_taken(rank, FEWEST_SUBJECTS) for rank in ranks]
     of_attributes = when_taken(rank := rank_in(random_order(len(templates), sample.seed, len(counts))), 1)
     first, second = np.array(crossing.pairs, dtype=np.int64).T
     of_pairs = np.maximum(levels[0][first], levels[-1][second])

@@ -126,14 +126,14 @@ def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFram
     rows = rows.join(scores, left_on="unit", right_on="swap_group").with_columns(
         score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first), **lengths
     )
-    told = rows.select(
+    found = rows.select(
         "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
         "instance", "swapped", "negated",
         *(subject_columns(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
         measure=pl.lit(SHOWN_MEASURE),
         options=pl.lit(""),
     )  # fmt: skip
-    return told.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
+    return found.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
 
 
 def is_among(column: str, values: pl.Series) -> pl.Expr:

@@ -42,6 +42,8 @@ from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
 SUBJECT_FORM = re.compile(r"\[subj[12](?::[a-z]+)?\]")
+INSTANCES_AT_ONCE = 1_000_000
+"""How many rows a part has, about: all questions of some pairs."""
 
 
 def ordered_pairs(design: Design) -> pl.DataFrame:
@@ -237,10 +239,6 @@ def items_of_tables(design: Design) -> list[IntArray]:
         names = tuple(sorted(numbers))
         tables[names].append([numbers[name] for name in names])
     return [np.array(rows, dtype=np.int64) for rows in tables.values()]
-
-
-INSTANCES_AT_ONCE = 1_000_000
-"""How many rows a part has, about: all questions of some pairs."""
 
 
 def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:

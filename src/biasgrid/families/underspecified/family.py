@@ -21,6 +21,19 @@ DEFINITIONS = read_definitions("families/underspecified")
 GENERATIVE_TASK = "text-generation"
 VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
 """How the variants begin that are for models of a task."""
+ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
+"""The answer kind of models of each task."""
+ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+SUBJECT_GROUPS = "subject_groups"
+"""The figure of datasets with two lists of subjects, such as female and male names."""
+COARSE_PRECISIONS = ("float16",)
+"""Arithmetic whose shares need more mass, see `observe.least_mass`."""
+PRONOUN_PLACES = [3, 4]
+"""Which candidates are pronouns."""
+# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
+# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
+BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
+PRONOUN_BYTES = 7.3
 
 
 def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
@@ -141,21 +154,6 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
         problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
         expected = "one of them, or `subjects` in the variant, or `target_scoring` in the dataset"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
-
-
-ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
-"""The answer kind of models of each task."""
-ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
-SUBJECT_GROUPS = "subject_groups"
-"""The figure of datasets with two lists of subjects, such as female and male names."""
-COARSE_PRECISIONS = ("float16",)
-"""Arithmetic whose shares need more mass, see `observe.least_mass`."""
-PRONOUN_PLACES = [3, 4]
-"""Which candidates are pronouns."""
-# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
-# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
-BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
-PRONOUN_BYTES = 7.3
 
 
 class Underspecified(Family):

@@ -58,6 +58,10 @@ WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
+LEAST_SINGULAR = 1e-10
+"""What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
+LEAST_LEFT = 1e-10
+"""What is left of log odds and smaller than this, relative to the largest of them, is 0."""
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
@@ -314,12 +318,6 @@ def mass_inputs(groups: SwapGroups, mass: FloatArray, change: FloatArray) -> Ite
     for measure, sums in ((MASS_PART, of_pairs), (MASS_CHANGE, mean_over_templates(groups, change, left_out=0))):
         by_template = {TEMPLATES: sums.along[TEMPLATES]}
         yield replace(sums, along=by_template, compared=False, is_input=True).named(measure)
-
-
-LEAST_SINGULAR = 1e-10
-"""What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
-LEAST_LEFT = 1e-10
-"""What is left of log odds and smaller than this, relative to the largest of them, is 0."""
 
 
 def question_association(groups: SwapGroups, question: FloatArray) -> Iterator[Sums]:

@@ -35,6 +35,18 @@ READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
+LEAST_MASS = 1e-6
+"""Swap groups in one of whose instances both subjects together are less probable have no share."""
+LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
+"""The same where the arithmetic of the model is coarser: its error of a share is 0.013 at 1e-6."""
+STEPS_OF_LEAST_MASS = 100
+"""Of scores that were stored with few decimals, how many steps the least mass is."""
+STORED_DECIMALS = (4, 5, 6, 7)
+"""With how many decimals scores may have been stored; with fewer they are choices, not probabilities."""
+FEWEST_SCORES = 1000
+"""Fewer scores do not tell with how many decimals they were stored."""
+STEP_TOLERANCE = 1e-7
+"""How far from a step stored scores may be, as a share of their size: they come as 32-bit numbers."""
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -292,20 +304,6 @@ def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str])
         for side in (1, 2)
     )
     return one - other
-
-
-LEAST_MASS = 1e-6
-"""Swap groups in one of whose instances both subjects together are less probable have no share."""
-LEAST_MASS_OF_PRECISION = {"float16": 1e-5}
-"""The same where the arithmetic of the model is coarser: its error of a share is 0.013 at 1e-6."""
-STEPS_OF_LEAST_MASS = 100
-"""Of scores that were stored with few decimals, how many steps the least mass is."""
-STORED_DECIMALS = (4, 5, 6, 7)
-"""With how many decimals scores may have been stored; with fewer they are choices, not probabilities."""
-FEWEST_SCORES = 1000
-"""Fewer scores do not tell with how many decimals they were stored."""
-STEP_TOLERANCE = 1e-7
-"""How far from a step stored scores may be, as a share of their size: they come as 32-bit numbers."""
 
 
 class Preferences(NamedTuple):

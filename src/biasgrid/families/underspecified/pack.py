@@ -27,6 +27,7 @@ SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
 MASK, QUESTION = "[mask]", "[question]"
 OPTION_SLOTS = ("[option1]", "[option2]")
 LETTERED = re.compile(r"^([A-Za-z0-9]+)[.):]? \[option([12])\]$", re.MULTILINE)
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -185,9 +186,6 @@ class WordLists:
         if prompts:
             content |= {"prompts": prompts} if len(prompts) > 1 else {"prompt": prompts[0]}
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
-
-
-GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from biasgrid.families.underspecified.pack import (
 
 TemplateProblem = tuple[str, str]
 """What is wrong, and what was expected."""
+STEREOTYPE_LINE = "an attribute and the group that its stereotype names: attribute | group"
 
 
 @dataclass(frozen=True)
@@ -370,9 +371,6 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
 def planned_instances(lists: WordLists, one_token: OneToken | None = None) -> Design:
     """Returns what word lists ask; see `pack.design_of`."""
     return design_of(lists, one_token)
-
-
-STEREOTYPE_LINE = "an attribute and the group that its stereotype names: attribute | group"
 
 
 def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, tuple[int, str]]:

@@ -17,25 +17,12 @@ from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
 from biasgrid.stats.multiplicity import LEVEL
-from biasgrid.stats.noise.by_cluster import (
-    TOO_FEW_KNOWN,
-    ByCluster,
-    interval_row,
-    size_row,
-    size_without_clusters,
-)
-from biasgrid.stats.noise.components import (
-    PAIR_COUNTS,
-    SQUARES,
-    PairVariance,
-    variances_of,
-)
+from biasgrid.stats.noise.by_cluster import TOO_FEW_KNOWN, ByCluster, interval_row, size_row, size_without_clusters
+from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
 from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
 from biasgrid.stats.noise.group_strength import strength_of_groups, strength_row
 from biasgrid.stats.noise.names import NAMES
-from biasgrid.stats.noise.redundancy import (
-    clusters_of_cell,
-)
+from biasgrid.stats.noise.redundancy import clusters_of_cell
 from biasgrid.stats.null import Statistic, held_out_strength, statistic
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.power import detectable_effect
@@ -50,6 +37,8 @@ NOT_SIZED = "the strength of gamma is not above 0"
 CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
 STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
 """Sizes of associations of groups, and of what."""
+UNREAD_CORRELATION = 0.5
+"""The limit of the flag `negation_unread`."""
 
 
 def mu(gamma: Sums) -> float:
@@ -300,10 +289,6 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
     row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": f"{apart} of {count}"}
     return {**row, "value": apart / count} if count else {**row, "value": None, "reason": NOTHING_FOUND}
-
-
-UNREAD_CORRELATION = 0.5
-"""The limit of the flag `negation_unread`."""
 
 
 def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:

@@ -20,6 +20,18 @@ from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 
 NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
+ASSOCIATION = ("subject", "attribute")
+PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
+COMPARED_PARTS = (["subject"], ["subject", "attribute"])
+"""The kinds of parts that models are compared by."""
+KEYS_OF_PARTS = [
+    ["subject", "attribute"],
+    ["subject"],
+    ["subject_group", "attribute"],
+    ["subject_group"],
+    ["subject", "attribute_group"],
+    ["subject_group", "attribute_group"],
+]
 
 
 @dataclass(frozen=True)
@@ -29,7 +41,7 @@ class SwapGroups:
     Attributes:
         subjects: names of subjects, of two lists those of the first before those of the second.
         attributes: names of attributes.
-        groups: names of the groups of subjects, and that of each subject.
+        subject_groups: names of the groups of subjects, and that of each subject.
         attribute_groups: the same of attributes.
         firsts: of two lists, how many subjects are of the first; None for one list.
         one: shape (groups,), the subject x1.
@@ -210,20 +222,6 @@ def enumerate_names(observations: pl.DataFrame, one: str, other: str) -> NamesAn
     places[numbers[order.to_numpy()]] = np.arange(len(names))
     codes = [places[column.to_physical().fill_null(len(places) - 1).to_numpy()] for column in columns]
     return names.gather(order), np.concatenate(codes)
-
-
-ASSOCIATION = ("subject", "attribute")
-PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
-COMPARED_PARTS = (["subject"], ["subject", "attribute"])
-"""The kinds of parts that models are compared by."""
-KEYS_OF_PARTS = [
-    ["subject", "attribute"],
-    ["subject"],
-    ["subject_group", "attribute"],
-    ["subject_group"],
-    ["subject", "attribute_group"],
-    ["subject_group", "attribute_group"],
-]
 
 
 class PartKind(NamedTuple):

@@ -8,14 +8,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.underspecified.observe import (
-    PRONOUN_SCORES,
-    answered_groups,
-    scores_in_groups,
-)
-from biasgrid.families.underspecified.swap_groups import (
-    subject_groups_of,
-)
+from biasgrid.families.underspecified.observe import PRONOUN_SCORES, answered_groups, scores_in_groups
+from biasgrid.families.underspecified.swap_groups import subject_groups_of
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
     equal_scores,

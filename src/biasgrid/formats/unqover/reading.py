@@ -70,6 +70,7 @@ UNUSED: dict[FileType, set[str]] = {
     "masks": {"end1", "end2", "answer"},
 }
 ANSWER_KINDS: dict[FileType, str] = {"spans": "span", "masks": "choice"}
+KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
 
 
 class Imported(NamedTuple):
@@ -256,9 +257,6 @@ def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     kept = {name: pl.col(name) for name in schema if name in questions.columns}
     nothing = {name: pl.lit(None, column.dtype.type) for name, column in schema.items()}
     return questions.select(**nothing | kept | known)
-
-
-KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
 
 
 def import_unqover(path: Path, folder: Path) -> list[Path]:

@@ -11,18 +11,15 @@ import numpy as np
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
-from biasgrid.stats.null import (
-    Statistic,
-    corrected_statistic,
-    null_mean_of,
-    signed_root,
-    strength_of,
-)
+from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, signed_root, strength_of
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, Sums, leave_one_out, mean
 
 FEWEST_CLUSTERS_WITH_NOISE = 2
 """Of a single cluster nobody knows how far another one would be."""
+FEWEST_OF_SIZE = 3
+"""Without one of them two are left, which noise is told by."""
+TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
 
 @dataclass(frozen=True)
@@ -136,11 +133,6 @@ class ByCluster:
 def jackknife_of_means(columns: FloatArray) -> FloatArray:
     """Returns the jackknife variance of means over units, of sums and counts of shape (..., units, 2)."""
     return jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))[0]
-
-
-FEWEST_OF_SIZE = 3
-"""Without one of them two are left, which noise is told by."""
-TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
 
 def size_without_clusters(

@@ -16,6 +16,18 @@ from biasgrid.stats.sums import Sums, find_sums
 
 WANTED_RELIABILITY = 0.8
 """The reliability for which clusters are counted."""
+VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+VARIANCE_NAMES_OF_FORMATS = (
+    "subject", "association", "subject x cluster", "subject x format", "association x cluster", "association x format",
+    "subject x cluster x format", "association x cluster x format",
+)  # fmt: skip
+"""The same of cells with several prompt formats."""
+INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
+FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
+"""What the first two are with formats in the place of clusters."""
+SQUARES = "comparison_squares"
+PAIR_COUNTS = "pair_counts"
+"""Inputs of the variance of pairs and orders."""
 
 
 class Components(NamedTuple):
@@ -113,20 +125,6 @@ def indices_of(components: Components, attributes: int, clusters: int) -> Indice
         of_subjects / (of_subjects + noise_of_subjects) if of_subjects > 0 else 0.0,
         float(max(needed, 1.0)),
     )
-
-
-VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
-VARIANCE_NAMES_OF_FORMATS = (
-    "subject", "association", "subject x cluster", "subject x format", "association x cluster", "association x format",
-    "subject x cluster x format", "association x cluster x format",
-)  # fmt: skip
-"""The same of cells with several prompt formats."""
-INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
-FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
-"""What the first two are with formats in the place of clusters."""
-SQUARES = "comparison_squares"
-PAIR_COUNTS = "pair_counts"
-"""Inputs of the variance of pairs and orders."""
 
 
 class PairVariance:
