@@ -29,7 +29,7 @@ from biasgrid.tables.keys import STEP, mix_bits
 
 UNITS_AT_ONCE = 2**20
 """How many units are looked up together."""
-FEWEST_SUBJECTS = 4
+FEWEST_AT_START = 4
 """So many subjects of each list are asked before a second attribute is."""
 
 
@@ -357,7 +357,7 @@ def order_of_blocks(crossing: CrossedLists, templates: IntArray, sample: Sample)
     """
     counts = crossing.subjects
     ranks = [rank_in(random_order(count, sample.seed, place)) for place, count in enumerate(counts)]
-    levels = [when_taken(rank, FEWEST_SUBJECTS) for rank in ranks]
+    levels = [when_taken(rank, FEWEST_AT_START) for rank in ranks]
     of_attributes = when_taken(rank := rank_in(random_order(len(templates), sample.seed, len(counts))), 1)
     first, second = np.array(crossing.pairs, dtype=np.int64).T
     of_pairs = np.maximum(levels[0][first], levels[-1][second])
