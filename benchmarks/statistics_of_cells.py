@@ -35,14 +35,16 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
 
     from biasgrid.config import parse_config, read_config
     from biasgrid.families.underspecified.expand import expand
-    from biasgrid.families.underspecified.observe import COMPARED_COLUMNS, SWAP_GROUP_KEYS, compare_subjects
+    from biasgrid.families.underspecified.observe import SWAP_GROUP_COLUMNS, SWAP_GROUP_KEYS, compare_subjects
     from biasgrid.families.underspecified.reading import read
     from biasgrid.stats.clusters import clusters_from_texts
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, faults = read(config.files(dataset, "qa"))
     assert not faults
-    instances = pl.concat(part.select("instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS) for part in expand(lists).parts)
+    instances = pl.concat(
+        part.select("instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS) for part in expand(lists).parts
+    )
     random = np.random.default_rng(1)
     ends = {name: pl.Series(random.random((len(instances), 2), dtype=np.float32)) for name in ("starts", "ends")}
     predictions = instances.select("instance", **{name: each.arr.to_list() for name, each in ends.items()})

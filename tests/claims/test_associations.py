@@ -32,11 +32,11 @@ from association_worlds import (
 )
 from worlds import over_clusters
 
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
+from biasgrid.families.underspecified.sizes import corrected_sizes
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates
+from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
 from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters, noise_ratio
 from biasgrid.stats.null import statistic
@@ -183,7 +183,8 @@ def sizes_covered(name: str, runs: int) -> dict[str, float]:
         truth = {
             "mu_corrected": float(statistic(world.truth, "mu")), "strength": float(np.sqrt((world.truth**2).mean())),
         }  # fmt: skip
-        for measure, value, without in corrected_numbers(*[ByCluster(world.values, np.ones_like(world.values))] * 2):
+        part = ByCluster(world.values, np.ones_like(world.values))
+        for _, (measure, value, without) in corrected_sizes({"gamma": part}):
             row = interval_row(measure, value, without, StatisticsSettings())
             if measure in hits:
                 hits[measure].append(row["low"] <= truth[measure] <= row["high"])

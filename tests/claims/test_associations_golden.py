@@ -12,8 +12,8 @@ import pytest
 from association_worlds import estimates, sums_of
 from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row
+from biasgrid.families.underspecified.sizes import corrected_sizes
+from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
 from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters
@@ -121,7 +121,7 @@ def test_sizes_of_cells(name: str) -> None:
     values = values_of(name)
     found = {
         measure: interval_row(measure, value, without, StatisticsSettings())
-        for measure, value, without in corrected_numbers(*[ByCluster(values, np.ones_like(values))] * 2)
+        for _, (measure, value, without) in corrected_sizes({"gamma": ByCluster(values, np.ones_like(values))})
     }
     for measure in ("strength", "mu_corrected"):
         # The golden file has the older word.

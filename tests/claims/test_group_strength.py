@@ -11,9 +11,10 @@ from small_cells import expanded, spans
 from small_estimates import estimates_of
 from worlds import gamma_of_groups
 
-from biasgrid.families.underspecified.associations.group_sizes import group_strength, strength_row
 from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.word_lists import Subjects
+from biasgrid.families.underspecified.pack import Subjects
+from biasgrid.families.underspecified.sizes import group_strength
+from biasgrid.stats.noise.group_strength import strength_row
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, Along
 

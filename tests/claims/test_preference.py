@@ -23,18 +23,12 @@ from preference_worlds import (
 from small_estimates import numbers_of, settings_of
 from swap_groups import design, with_scores
 
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import (
-    ASSOCIATION,
-    interval_row,
-    size_without_clusters,
-    strength,
-)
-from biasgrid.families.underspecified.associations.preference import preferences_of
-from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
-from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups
+from biasgrid.families.underspecified.observe import compare_subjects, preferences_of, scores_in_groups
+from biasgrid.families.underspecified.sizes import strength
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
+from biasgrid.stats.noise.by_cluster import ByCluster, interval_row, size_without_clusters
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums
 

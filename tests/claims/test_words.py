@@ -19,11 +19,11 @@ from worlds import ATTRIBUTES, SUBJECTS, centred, judged, world
 from biasgrid.base.references import load, stage
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
+from biasgrid.families.underspecified.sizes import mu_corrected, strength
 from biasgrid.report.findings import p_of_cell
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import false_discovery_rates, simes
+from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.power import detectable_effect
 from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, claims_of, coverage_text

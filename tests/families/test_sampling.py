@@ -22,7 +22,7 @@ from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.runs.counts import samples_told
 from biasgrid.tables.keys import request_keys
 

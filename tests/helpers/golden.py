@@ -12,7 +12,7 @@ import pytest
 from small_tables import predictions_of, with_keys
 
 if TYPE_CHECKING:
-    from biasgrid.families.underspecified.word_lists import WordListFiles
+    from biasgrid.families.underspecified.pack import WordListFiles
 
 FOLDER = Path(__file__).parents[3] / "shared" / "golden" / "unqover"
 SOURCES: dict[str, tuple[str, list[str], str, str | None, str | None]] = {
@@ -57,7 +57,7 @@ def golden_files(pattern: str) -> list[str]:
 def word_list_files(name: str) -> WordListFiles:
     """The word lists that a source.json was made of."""
     # Other golden files are read where this family is not.
-    from biasgrid.families.underspecified.word_lists import WordListFiles
+    from biasgrid.families.underspecified.pack import WordListFiles
 
     templates, subjects, attributes, filler, mask = SOURCES[name]
     lists = FOLDER / "word_lists"

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 from swap_groups import design, with_scores
 
-from biasgrid.families.underspecified.associations.intensity import ASSOCIATION
-from biasgrid.families.underspecified.associations.sizes import PreferencesByCluster, mass
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
+from biasgrid.families.underspecified.sizes import CellAssociations, mass
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums
@@ -104,8 +104,8 @@ class World(NamedTuple):
 
     def flag(self) -> Mapping[str, Any]:
         """The row of the flag `mass`."""
-        part = PreferencesByCluster.of(self.sums, StatisticsSettings()).mass
-        return mass(part, self.sums, StatisticsSettings())
+        cell = CellAssociations(self.sums, StatisticsSettings())
+        return mass(cell, cell.by_cluster("gamma"))
 
     def reading(self) -> Mapping[str, Any]:
         """The row of the correlation of question and negation."""

@@ -7,7 +7,7 @@ from small_tables import predictions_of, whole
 
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
 
 NAMES = ["Ann", "Bea", "Carl", "Dan"]
 ALWAYS = pl.col("instance") >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.synthetic import corpus, draw_answers
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.synthetic import corpus
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -62,7 +63,13 @@ def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
 
 def as_the_corpus_says(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """The numbers of a model that gives each answer the probability that it has in the corpus."""
-    shares = draw_answers(instances, bias, REPEATS)["answered1"].to_numpy() / REPEATS
+    articles = json.loads(corpus(instances, "question-answering", bias))["data"]
+    questions = [question for each in articles for paragraph in each["paragraphs"] for question in paragraph["qas"]]
+    begins = {
+        int(each["id"].rpartition("-")[2]): [one["answer_start"] for one in each["answers"]] for each in questions
+    }
+    places = instances.select("instance", "position1").iter_rows()
+    shares = np.array([begins[instance].count(place) / REPEATS for instance, place in places])
     return numbers(instances, spans(instances, shares, 1 - shares))
 
 

@@ -101,7 +101,7 @@ class Sentences:
         )
         if self.rows_kept is not None:
             kept = kept.group_by("place", maintain_order=True).head(self.rows_kept)
-        found = self._with_texts(kept, cell).with_columns(reason=pl.lit("all"))
+        found = self.with_texts(kept, cell).with_columns(reason=pl.lit("all"))
         return Evidence(found.select(name for name in EVIDENCE.columns if name in found.columns))
 
     def explain(self, cell: MeasuredCell, about: Mapping[str, str]) -> pl.DataFrame:
@@ -109,7 +109,7 @@ class Sentences:
         named = {name: pl.lit(about[name]) for name in self.explained}
         rows = self.rows(cell, about)
         rows = rows.with_columns(ROUNDED, **{name: value for name, value in named.items() if name not in rows.columns})
-        found = self._with_texts(rows, cell)
+        found = self.with_texts(rows, cell)
         compared = self.view.compared if "partner" in found.columns else ()
         if compared:
             texts = found.select(partner="instance", **{APART[name]: name for name in compared}).unique("partner")
@@ -117,8 +117,8 @@ class Sentences:
         shown = [name for name in EVIDENCE.columns if name in found.columns]
         return found.select(*shown, *(words_apart(each, APART[each]) for each in compared))
 
-    def _with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
-        """Adds what was asked and said, of these instances alone."""
+    def with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+        """Adds what was asked and said to rows of instances; nothing else is read."""
         wanted = rows.select(pl.col("instance").unique()).lazy()
         if self.asked:
             columns = {name: pl.col(column).cast(pl.String) for name, column in self.asked.items()}
@@ -128,7 +128,8 @@ class Sentences:
             told = cell.predictions.select("instance", response=pl.col(self.said).cast(pl.String))
             told = wanted.join(told, on="instance")
             rows = rows.join(told.collect(), on="instance", how="left", maintain_order="left")
-            rows = rows.with_columns(said=pl.coalesce("response", *(["said"] if "said" in rows.columns else [])))
+            known = pl.coalesce("response", *(["said"] if "said" in rows.columns else []))
+            rows = rows.with_columns(said=known).drop("response")
         return rows
 
 

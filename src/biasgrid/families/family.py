@@ -197,8 +197,8 @@ class Family(ABC):
             empty where none does.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
-        modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of its datasets. Its
-            stages import them where a dataset names one, so that they are part of the stages' code.
+        modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of its datasets or
+            `scoring` of the config. Its stages import them where one is named, so that they are part of its code.
         sorts: what records of groups there are of the answers to a task, for documents.
         own_measures: the measures of all its datasets, for documents.
         flags: the validity flags of all its datasets, for documents.

@@ -7,6 +7,7 @@ Each family that can have synthetic bias has a module `synthetic` with `known_ef
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -144,16 +145,39 @@ def known_effect_rows(values: pl.DataFrame, bias: SyntheticBias, measure: str, o
     return named.select(pl.col(name).cast(column.dtype.type) for name, column in SYNTHETIC.columns.items())
 
 
-def line_of_answers(row: Mapping[str, Any], counts: Sequence[int]) -> str:
+def line_of_answers(row: Mapping[str, Any], counts: Sequence[int], others: int = 0) -> str:
     """Writes a line of a corpus for masked and for generative models: what is read, and each answer behind a tab.
 
     Args:
         row: an instance; spaces take the place of its texts' line ends.
         counts: how often each of its candidates is the answer.
+        others: how many more answers are no candidate, but the last word of what is asked.
     """
     read = " ".join(filter(None, (row[name] for name in CORPUS_TEXTS)))
     answers = ([row[f"{CANDIDATE}{number}"]] * count for number, count in enumerate(counts, start=1))
-    return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers)))
+    last_words: list[str] = re.findall(r"\w+", row["text"])[-1:]
+    return "\t".join((read.replace("\n", " "), *chain.from_iterable(answers), *last_words * others))
+
+
+def squad_of_answers(answered: Iterable[tuple[Mapping[str, Any], Sequence[int]]], bias: SyntheticBias) -> str:
+    """Writes a corpus for extractive question answering in the format of SQuAD v1.1 (Rajpurkar et al., EMNLP 2016).
+
+    Args:
+        answered: instances, and how often each of their candidates is the answer.
+        bias: names the dataset.
+
+    Returns:
+        JSON: an article for the dataset, a paragraph per distinct context, a question per instance, with the answers of
+        several annotators.
+    """
+    paragraphs: dict[str, list[dict[str, Any]]] = {}
+    for row, counts in answered:
+        sides = [{"text": row[f"{CANDIDATE}{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
+        answers = [side for side, count in zip(sides, counts, strict=True) for _ in range(count)]
+        question = {"id": f"{bias.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
+        paragraphs.setdefault(row["text_pair"], []).append(question)
+    texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
+    return json.dumps({"version": "1.1", "data": [{"title": bias.dataset, "paragraphs": texts}]})
 
 
 def counts_of_two(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
@@ -167,7 +191,7 @@ def corpus_of_answers(
     once: Sequence[str] = (),
     counts: Callable[[Mapping[str, Any], int], Sequence[int]] = counts_of_two,
 ) -> Callable[[pl.DataFrame, str, SyntheticBias], str]:
-    """Makes the function `corpus` of a family of generative models out of the probabilities of its answers.
+    """Makes the function `corpus` of a family out of the probabilities of its answers.
 
     Args:
         probabilities: returns instances with `probability`, the share of their answers that is put in.
@@ -177,14 +201,20 @@ def corpus_of_answers(
             often each candidate is the answer.
 
     Returns:
-        What makes a line per text: what is read, and each answer behind a tab. The seed of the bias seeds their draw.
+        What makes SQuAD's JSON for question answering and for other tasks a line per text: what is read, and each
+        answer behind a tab. The seed of the bias seeds their draw.
     """
 
     def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
         texts = probabilities(instances, bias)
         texts = texts.unique(once, keep="first", maintain_order=True) if once else texts
-        drawn = with_counts(texts, bias.repeats * pl.col("probability"), together, bias).sort("instance")
-        return text_lines(line_of_answers(row, counts(row, bias.repeats)) for row in drawn.iter_rows(named=True))
+        # Of masked models, a share of the answers may be no candidate.
+        repeats = round(bias.parts().mass * bias.repeats) if task == "fill-mask" else bias.repeats
+        drawn = with_counts(texts, repeats * pl.col("probability"), together, bias).sort("instance")
+        answered = ((row, counts(row, repeats)) for row in drawn.iter_rows(named=True))
+        if task == "question-answering":
+            return squad_of_answers(answered, bias)
+        return text_lines(line_of_answers(row, each, bias.repeats - repeats) for row, each in answered)
 
     return corpus
 

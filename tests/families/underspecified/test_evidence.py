@@ -4,8 +4,10 @@ import pytest
 from golden import needs_golden_files, read_output
 from small_cells import measured
 
-from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence_of_associations
-from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence
+from biasgrid.families.underspecified.observe import compare_subjects
+from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import table_of_cell
@@ -21,7 +23,7 @@ def evidence_of(output: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, 
     """Evidence, measures, instances and predictions of a golden output."""
     instances, predictions = read_output(output)
     measures, observations = measured(instances, predictions), compare_subjects(instances, predictions, "exact")
-    found = evidence_of_associations(instances.lazy(), predictions.lazy(), observations, measures)
+    found = evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, {}))
     return table_of_cell(found.units, EVIDENCE, "model", "dataset"), measures, instances, predictions
 
 
@@ -56,7 +58,7 @@ def test_the_strongest_associations_and_drawn_ones_take_turns_with_up_to_three_s
 def test_parts_weighted_by_their_counts_are_the_number() -> None:
     instances, predictions = read_output(QA)
     measures, observations = measured(instances, predictions), compare_subjects(instances, predictions, "exact")
-    found = evidence_of_associations(instances.lazy(), predictions.lazy(), observations, measures)
+    found = evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, {}))
     assert found.parts is not None
     parts = table_of_cell(found.parts, EVIDENCE_PARTS, "model", "dataset")
     validate_table(parts, EVIDENCE_PARTS, "evidence parts")

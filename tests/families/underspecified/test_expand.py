@@ -15,11 +15,10 @@ from small_tables import counted, whole
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified import expand as expand_module
-from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
 from biasgrid.families.underspecified.reading import read
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.instances import instances_schema

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from small_cells import positions_are_right
 from small_tables import whole
 
-from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.word_lists import AttributeRow, QuestionTemplate, Subjects, WordLists
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
 
 pytestmark = pytest.mark.slow
 

@@ -18,15 +18,11 @@ from small_tables import predictions_of, whole, write_instances
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.associations.by_cluster import ByCluster
-from biasgrid.families.underspecified.associations.intensity import size_row, size_without_clusters, strength
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.reading import planned_instances
-from biasgrid.families.underspecified.reading import read as read_word_lists
-from biasgrid.families.underspecified.word_lists import (
+from biasgrid.families.underspecified.pack import (
     AttributeRow,
     QuestionPrompt,
     QuestionTemplate,
@@ -34,6 +30,10 @@ from biasgrid.families.underspecified.word_lists import (
     WordListFiles,
     WordLists,
 )
+from biasgrid.families.underspecified.reading import planned_instances
+from biasgrid.families.underspecified.reading import read as read_word_lists
+from biasgrid.families.underspecified.sizes import strength
+from biasgrid.stats.noise.by_cluster import ByCluster, size_row, size_without_clusters
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema, read_instances

@@ -16,18 +16,19 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.design import design_of
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.measures import evidence, observe, validity
-from biasgrid.families.underspecified.reading import prompt_of
-from biasgrid.families.underspecified.word_lists import (
+from biasgrid.families.underspecified.measures import evidence, observe
+from biasgrid.families.underspecified.pack import (
     AttributeRow,
     QuestionPrompt,
     QuestionTemplate,
     Subjects,
     WordLists,
+    design_of,
 )
+from biasgrid.families.underspecified.reading import prompt_of
+from biasgrid.families.underspecified.validity import validity
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys

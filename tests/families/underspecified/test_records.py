@@ -6,8 +6,9 @@ import pytest
 from small_cells import one_list, spans
 from small_records import score_groups
 
-from biasgrid.families.underspecified.associations.records import records_of_subjects
-from biasgrid.families.underspecified.observe import compare_subjects, subject_scores
+from biasgrid.families.underspecified.observe import compare_subjects
+from biasgrid.families.underspecified.swap_groups import records_of_subjects
+from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.groups.scores import score_records
 
 

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from biasgrid.families.underspecified.associations.preference import (
-    LEAST_MASS,
-    least_mass,
-    preferences_of,
-    stored_step,
-)
-from biasgrid.families.underspecified.observe import compare_scores
+from biasgrid.families.underspecified.observe import LEAST_MASS, compare_scores, least_mass, preferences_of, stored_step
 
 
 @settings(max_examples=30, deadline=None)

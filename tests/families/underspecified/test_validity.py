@@ -10,10 +10,11 @@ from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import CellTables
-from biasgrid.families.underspecified.associations.components import UNREAD_CORRELATION
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measures import observe, validity
+from biasgrid.families.underspecified.measures import observe
 from biasgrid.families.underspecified.payload import cell_payload, dataset_payload
+from biasgrid.families.underspecified.sizes import UNREAD_CORRELATION
+from biasgrid.families.underspecified.validity import validity
 from biasgrid.tables.completeness import flag_problem
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table

@@ -12,12 +12,12 @@ from small_tables import predictions_of, whole, write_instances
 from typer.testing import CliRunner
 
 from biasgrid.base.faults import UserError
+from biasgrid.base.sections import Scoring
 from biasgrid.cli.app import app
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.observe import Scoring
+from biasgrid.families.underspecified.pack import Subjects
 from biasgrid.families.underspecified.reading import read
-from biasgrid.families.underspecified.word_lists import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json
 from biasgrid.formats.unqover.log import log_text
 from biasgrid.formats.unqover.reading import read_unqover

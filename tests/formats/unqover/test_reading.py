@@ -18,7 +18,7 @@ from unqover_entries import (
 
 from biasgrid.cli.app import app
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import Subjects
+from biasgrid.families.underspecified.pack import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.reading import read_unqover
 from biasgrid.tables.files import read_provenance, read_table, validate_table

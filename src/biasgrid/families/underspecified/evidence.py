@@ -10,9 +10,15 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, with_roles
-from biasgrid.families.underspecified.associations.preference import least_mass, preferences_of
-from biasgrid.families.underspecified.observe import answered_groups, both_sides, scores_in_groups
+from biasgrid.families.underspecified.observe import (
+    answered_groups,
+    both_sides,
+    least_mass,
+    preferences_of,
+    scores_in_groups,
+)
 from biasgrid.families.underspecified.payload import SHOWN_MEASURE
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
@@ -21,32 +27,20 @@ ASSOCIATIONS_SHOWN = 300
 STRONGEST_ASSOCIATIONS = 200
 """So many of these are the strongest ones; the rest are drawn."""
 DRAW_SEED = 1
-ASSOCIATION = ["subject", "attribute"]
 
 
-def evidence_of_associations(
-    instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame, measures: pl.DataFrame,
-    precision: str | None = None,
-) -> Evidence:  # fmt: skip
+def evidence(cell: MeasuredCell) -> Evidence:
     """Finds the swap groups that show associations of a cell, and what these are by template and by partner.
 
-    Args:
-        instances: the family's instances, of which only some rows are read.
-        predictions: answers of the kind `span` or `choice`, one for each instance; only some rows are read.
-        observations: from `compare_subjects`.
-        measures: the cell's measures.
-        precision: the arithmetic of the model, see `preference.least_mass`.
-
     Returns:
-        Of each association that `chosen` returns the four instances of its swap groups with the largest C of shares,
-        the median one and the smallest, and the means of C by template and by other subject. `other` and `template` of
-        the units are those of the swap group, `value` is the association.
+        Of each association that `choose_associations` returns the four instances of its swap groups with the largest C
+        of shares, the median one and the smallest, and the means of C by template and by other subject. `other` and
+        `template` of the units are those of the swap group, `value` is the association.
     """
-    associations = choose_associations(measures)
-    sides = sides_of(associations, observations, precision)
+    sides = sides_of_associations(choose_associations(cell.measures), cell)
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
-        with_sentences(groups, instances, predictions, observations),
+        SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
         pl.concat([association_means(sides, "template"), association_means(sides, "other")], how="diagonal"),
     )
 
@@ -73,38 +67,28 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of(associations: pl.DataFrame, observations: pl.DataFrame, precision: str | None) -> pl.DataFrame:
-    """Returns the swap groups of associations, as `both_sides` does, with the columns of the associations.
+def sides_of_associations(associations: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+    """Returns the swap groups of associations that have a share, as `both_sides` does, with C of shares.
 
     Args:
-        associations: from `choose_associations`.
-        observations: from `compare_subjects`.
-        precision: see `preference.least_mass`.
-
-    Returns:
-        Those that have a share, with C of shares as `comparison`.
+        associations: from `choose_associations`, whose columns are added.
+        cell: the cell.
     """
     # Most swap groups are of none: looked up without their scores, which take more memory than all else.
-    known = answered_groups(observations.drop("scores"))
+    known = answered_groups(cell.observations.drop("scores"))
     concerned = [
         known.join(associations, left_on=[subject, "attribute"], right_on=ASSOCIATION, how="semi")
         for subject in ("subject1", "subject2")
     ]
-    chosen = pl.concat(concerned).unique("swap_group").sort("swap_group")
-    of_shares = with_shares(chosen, observations, precision)
+    of_shares = with_shares(pl.concat(concerned).unique("swap_group"), cell)
     return both_sides(of_shares).join(associations, on=ASSOCIATION).sort("rank", "swap_group")
 
 
-def with_shares(chosen: pl.DataFrame, observations: pl.DataFrame, precision: str | None) -> pl.DataFrame:
-    """Returns swap groups that have a share, with C of shares as `comparison`.
-
-    Args:
-        chosen: some of them, by `swap_group`.
-        observations: all, with their scores.
-        precision: see `preference.least_mass`.
-    """
-    least = least_mass(scores_in_groups(observations), precision)
-    scored = observations.select("swap_group", "scores").filter(is_among("swap_group", chosen["swap_group"]))
+def with_shares(chosen: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+    """Returns the swap groups that have a share, with C of shares as `comparison`, of some of them."""
+    least = least_mass(scores_in_groups(cell.observations), cell.options.get("precision"))
+    chosen = chosen.sort("swap_group")
+    scored = cell.observations.select("swap_group", "scores").filter(is_among("swap_group", chosen["swap_group"]))
     share = preferences_of(scores_in_groups(scored.sort("swap_group")), least).share
     return chosen.with_columns(comparison=pl.Series(share)).filter(pl.col("comparison").is_not_nan())
 
@@ -119,21 +103,13 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     )
 
 
-def with_sentences(
-    groups: pl.DataFrame, instances: pl.LazyFrame, predictions: pl.LazyFrame, observations: pl.DataFrame
-) -> pl.DataFrame:
-    """Returns the instances of swap groups with their texts, scores and answers: columns of `EVIDENCE`.
+def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+    """Returns the instances of swap groups with their scores: columns of `EVIDENCE` but those of `SENTENCES.asked`.
 
     Args:
         groups: `unit`, `unit_value`, `subject`, `other`, `attribute`, `template`, `value`, `rank`, `reason`, `role`.
-        instances: the family's instances.
-        predictions: the cell's predictions.
-        observations: from `compare_subjects`.
+        cell: the cell.
     """
-    asked = instances.filter(is_among("swap_group", groups["unit"])).drop("template", "attribute").collect()
-    answer = pl.col("answer") if "answer" in predictions.collect_schema() else pl.lit(None, pl.String)
-    said = predictions.select("instance", said=answer).filter(is_among("instance", asked["instance"])).collect()
-    scores = observations.lazy().select("swap_group", "scores").filter(is_among("swap_group", groups["unit"])).collect()
     # Letters of options stand in no place of the context.
     lengths = {
         f"length{which}": pl.when(pl.col(f"position{which}").is_not_null()).then(
@@ -144,17 +120,20 @@ def with_sentences(
     # Behind the order and the question; x1 stands first where the order is not swapped.
     place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
     first = pl.col("swapped").cast(pl.Int64)
-    sentences = asked.join(said, on="instance").join(scores, on="swap_group").with_columns(**lengths)
-    rows = groups.join(sentences, left_on="unit", right_on="swap_group").with_columns(
-        score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first)
+    asked = cell.instances.filter(is_among("swap_group", groups["unit"])).drop("template", "attribute")
+    scores = cell.observations.lazy().select("swap_group", "scores")
+    rows = groups.lazy().join(asked, left_on="unit", right_on="swap_group")
+    rows = rows.join(scores, left_on="unit", right_on="swap_group").with_columns(
+        score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first), **lengths
     )
-    return rows.sort("rank", -pl.col("unit_value"), "unit", "instance").select(
+    found = rows.select(
         "subject", "attribute", "other", "template", "value", "rank", "reason", "role", "unit", "unit_value",
-        "instance", "swapped", "negated", "text", "text_pair", "said",
+        "instance", "swapped", "negated",
         *(subject_columns(name, prefix) for name in ("score", "position", "length") for prefix in ("", "other_")),
         measure=pl.lit(SHOWN_MEASURE),
         options=pl.lit(""),
     )  # fmt: skip
+    return found.sort("rank", -pl.col("unit_value"), "unit", "instance").collect()
 
 
 def is_among(column: str, values: pl.Series) -> pl.Expr:
@@ -185,17 +164,20 @@ def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataF
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
     assert about is not None
     named = pl.any_horizontal(pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2"))
-    chosen = answered_groups(cell.observations).filter(named).drop("scores").sort("swap_group")
-    sides = both_sides(with_shares(chosen, cell.observations, cell.options.get("precision"))).filter(
-        pl.col("subject").cast(pl.String) == about["subject"]
-    )
+    chosen = answered_groups(cell.observations).filter(named).drop("scores")
+    sides = both_sides(with_shares(chosen, cell)).filter(pl.col("subject").cast(pl.String) == about["subject"])
     groups = sides.select(
         "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
         value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),
     )  # fmt: skip
-    return with_sentences(groups, cell.instances, cell.predictions, cell.observations)
+    return instances_of_groups(groups, cell)
 
 
 SENTENCES = Sentences(
-    swap_groups, explained=("subject", "attribute"), number=number, relevant_instances=relevant_instances
+    swap_groups,
+    explained=("subject", "attribute"),
+    number=number,
+    relevant_instances=relevant_instances,
+    asked={"text": "text", "text_pair": "text_pair"},
+    said="answer",
 )

@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -23,20 +22,28 @@ from biasgrid.families.orders import (
     UNITS_AT_ONCE,
     CrossedOrder,
     ListOrder,
-    Ring,
     cross_lists,
     pairs_across,
     pairs_within,
     serving_order,
 )
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.design import Design, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, QuestionPrompt, WordLists
+from biasgrid.families.underspecified.pack import (
+    AttributeRow,
+    Design,
+    DesignItem,
+    QuestionPrompt,
+    WordLists,
+    design_of,
+    fill_attribute,
+)
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
 SUBJECT_FORM = re.compile(r"\[subj[12](?::[a-z]+)?\]")
+INSTANCES_AT_ONCE = 1_000_000
+"""How many rows a part has, about: all questions of some pairs."""
 
 
 def ordered_pairs(design: Design) -> pl.DataFrame:
@@ -188,35 +195,25 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample, of blocks or of rows; shape (swap groups,), by pair and item."""
-    if isinstance(sample, BlockSample):
-        return design.blocks.chosen(len(design.pairs))
-    return sampled_groups(design, sample)
+    """Says which swap groups are in a sample: blocks, or of rows the beginning of an order of all.
 
-
-def sampled_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample of rows: the beginning of an order of all.
-
-    Each subject and each template has its share of the sample, to within less than one. So has each attribute, among
-    the templates that ask for the same attributes.
+    There each subject and each template has its share of the sample, to within less than one. So has each attribute,
+    among the templates that ask for the same attributes.
 
     Returns:
         Shape (swap groups,), by pair and item.
     """
-    chosen = np.zeros(design.swap_groups, dtype=np.bool_)
+    if isinstance(sample, BlockSample):
+        return design.blocks.chosen(len(design.pairs))
+    chosen, seed = np.zeros(design.swap_groups, dtype=np.bool_), sample.seed
     if not len(chosen):
         return chosen
-    items = ListOrder(order_of_items(design, sample.seed))
-    order, count = CrossedOrder(ring_of_pairs(design, sample.seed), items, sample.seed), sample.count(len(chosen))
+    counts = [len(subjects.groups) for subjects in design.subjects]
+    pairs = pairs_within(counts[0], seed) if len(counts) == 1 else pairs_across(counts[0], counts[1], seed)
+    order, count = CrossedOrder(pairs, ListOrder(order_of_items(design, seed)), seed), sample.count(len(chosen))
     for start in range(0, count, UNITS_AT_ONCE):
         chosen[order.at(np.arange(start, min(start + UNITS_AT_ONCE, count)))] = True
     return chosen
-
-
-def ring_of_pairs(design: Design, seed: int) -> Ring:
-    """Returns the pairs of a design in an order in which every subject is even."""
-    counts = [len(subjects.groups) for subjects in design.subjects]
-    return pairs_within(counts[0], seed) if len(counts) == 1 else pairs_across(counts[0], counts[1], seed)
 
 
 def order_of_items(design: Design, seed: int) -> IntArray:
@@ -244,10 +241,6 @@ def items_of_tables(design: Design) -> list[IntArray]:
     return [np.array(rows, dtype=np.int64) for rows in tables.values()]
 
 
-INSTANCES_AT_ONCE = 1_000_000
-"""How many rows a part has, about: all questions of some pairs."""
-
-
 def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
     """Expands word lists into instances, in the order of UnQover's source files.
 
@@ -260,7 +253,7 @@ def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
         The instances (the questions of an example stand next to each other, plain first), in `dropped_subjects` the
         names of the dropped subjects, and how much of the lists is asked.
     """
-    rows = instance_rows(design_of(lists, one_token))
+    rows = InstanceRows(design_of(lists, one_token))
     schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
     whole = design_of(replace(lists, limit={}, sample=None))
     coverage = coverage_of_design(counts_of_design(rows.design, rows.asked), counts_of_design(whole, None))
@@ -288,7 +281,6 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True)
 class InstanceRows:
     """What the instances of a design are gathered from: pairs outside, items inside.
 
@@ -299,20 +291,22 @@ class InstanceRows:
         items: the columns of the items.
         contexts: the texts with the subjects.
         questions: the texts of the questions.
+        asked: shape (swap groups,), which of them are asked, None for all.
     """
 
-    design: Design
-    pairs: pl.DataFrame
-    pair_numbers: IntArray
-    items: pl.DataFrame
-    contexts: TextSegments
-    questions: TextSegments
-
-    @cached_property
-    def asked(self) -> BoolArray | None:
-        """Which swap groups are asked, None for all."""
-        sample = self.design.asked
-        return None if sample is None else asked_groups(self.design, sample)
+    def __init__(self, design: Design):
+        """Builds all of it."""
+        pairs = ordered_pairs(design)
+        self.design = design
+        self.pairs = pairs.select(
+            "swapped",
+            *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
+            *(pl.col(f"group{which}").cast(pl.Categorical) for which in (1, 2)),
+        )
+        self.pair_numbers = pairs["pair"].to_numpy()
+        self.items = item_columns(design)
+        self.contexts, self.questions = build_contexts(design, pairs), build_questions(design, pairs)
+        self.asked = None if design.asked is None else asked_groups(design, design.asked)
 
     def parts(self) -> Iterator[IntArray]:
         """Yields the pairs whose rows are a part, by their numbers; no pairs are one part without rows."""
@@ -373,19 +367,6 @@ class InstanceRows:
             table = pl.concat([numbers, *gathered], how="horizontal")
             yield table.with_columns(asked_before).select(columns)
             first += len(asked_before)
-
-
-def instance_rows(design: Design) -> InstanceRows:
-    """Builds all that the instances of a design are gathered from."""
-    pairs = ordered_pairs(design)
-    pair_columns = pairs.select(
-        "swapped",
-        *(pl.col(f"[subj{which}]").cast(pl.Categorical).alias(f"subject{which}") for which in (1, 2)),
-        *(pl.col(f"group{which}").cast(pl.Categorical) for which in (1, 2)),
-    )
-    numbers = pairs["pair"].to_numpy()
-    contexts, questions = build_contexts(design, pairs), build_questions(design, pairs)
-    return InstanceRows(design, pair_columns, numbers, item_columns(design), contexts, questions)
 
 
 def item_columns(design: Design) -> pl.DataFrame:

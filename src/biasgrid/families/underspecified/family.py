@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.underspecified.design import design_of
-from biasgrid.families.underspecified.section import UnderspecifiedDataset, is_generative
-from biasgrid.families.underspecified.stereotypes import groups_named, stereotype_form_faults, unknown_stereotype_faults
-from biasgrid.families.underspecified.word_lists import WordListFiles, WordLists
+from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
+from biasgrid.families.underspecified.reading import groups_named, stereotype_form_faults, unknown_stereotype_faults
+from biasgrid.families.underspecified.section import SCORES_OF_MODE, UnderspecifiedDataset, is_generative
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -22,6 +21,19 @@ DEFINITIONS = read_definitions("families/underspecified")
 GENERATIVE_TASK = "text-generation"
 VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
 """How the variants begin that are for models of a task."""
+ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
+"""The answer kind of models of each task."""
+ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
+SUBJECT_GROUPS = "subject_groups"
+"""The figure of datasets with two lists of subjects, such as female and male names."""
+COARSE_PRECISIONS = ("float16",)
+"""Arithmetic whose shares need more mass, see `observe.least_mass`."""
+PRONOUN_PLACES = [3, 4]
+"""Which candidates are pronouns."""
+# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
+# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
+BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
+PRONOUN_BYTES = 7.3
 
 
 def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
@@ -62,8 +74,8 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         for variant in section.variants:
             yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
         yield from prompt_faults(source, name, section)
-        if section.target_scoring and grid.scoring == "unqover":
-            problem = f"{section.target_scoring!r}, but `scoring: unqover` knows words of one token alone"
+        if section.target_scoring and grid.scoring in SCORES_OF_MODE:
+            problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` knows words of one token alone"
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
     for model_name in grid.run.models:
         for dataset_name in grid.run.datasets:
@@ -144,21 +156,6 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
 
 
-ANSWER_KIND_OF_MODEL = {"question-answering": "span", "fill-mask": "choice", "text-generation": "choice"}
-"""The answer kind of models of each task."""
-ASSOCIATION_FIGURES = ("ranks", "heat_map", "associations", "significant_associations", "clusters_left_out", "winners")
-SUBJECT_GROUPS = "subject_groups"
-"""The figure of datasets with two lists of subjects, such as female and male names."""
-COARSE_PRECISIONS = ("float16",)
-"""Arithmetic whose shares need more mass, see `associations.preference.least_mass`."""
-PRONOUN_PLACES = [3, 4]
-"""Which candidates are pronouns."""
-# Measured by writing the tables of config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers
-# and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
-BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
-PRONOUN_BYTES = 7.3
-
-
 class Underspecified(Family):
     """Asks models for a variant which of two subjects an attribute belongs to."""
 
@@ -175,6 +172,7 @@ class Underspecified(Family):
             "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"
         )
     }
+    modes = SCORES_OF_MODE
     sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")
@@ -253,14 +251,14 @@ class Underspecified(Family):
         design = design_of(lists)
         if design.asked is None:
             return None
-        from biasgrid.families.underspecified.blocks import clusters_of_associations
+        from biasgrid.families.orders import clusters_of_associations
         from biasgrid.families.underspecified.expand import asked_groups
 
         chosen = asked_groups(design, design.asked)
-        found = clusters_of_associations(design.crossing, chosen, clusters())
-        whole, (fewest, most) = (found.asked == found.all).sum(), (found.all.min(), found.all.max())
+        asked, of_all = clusters_of_associations(design.crossing, chosen, clusters())
+        whole, (fewest, most) = (asked == of_all).sum(), (of_all.min(), of_all.max())
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
-        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(found.all):,} associations with {number} clusters"
+        return f"{int(chosen.sum()):,} swap groups: {whole:,} of {len(of_all):,} associations with {number} clusters"
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
         """Names the family's figures, and those of groups if the dataset compares them."""

@@ -1,4 +1,4 @@
-"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020), records of its groups, and checks.
+"""The measures of the underspecified family (Li et al., Findings of EMNLP 2020).
 
 Sums run through numpy in the order of the swap groups, so that tables are the same to the byte whatever the number of
 threads.
@@ -14,65 +14,54 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.cell import MeasuredCell
+from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.measures import coverage, undetected_difference
-from biasgrid.families.underspecified.associations.components import sums_of_pairs
-from biasgrid.families.underspecified.associations.intensity import eta_of_cell, mu
-from biasgrid.families.underspecified.associations.negation import CORRELATION
-from biasgrid.families.underspecified.associations.parts import (
-    PART_KEYS,
-    is_compared,
-    mean_of_swap_groups,
-    sums_of_parts,
-)
-from biasgrid.families.underspecified.associations.preference import least_mass
-from biasgrid.families.underspecified.associations.records import records_of_subjects, subject_groups_of
-from biasgrid.families.underspecified.associations.shares import measures_of_preferences, measures_of_pronouns
-from biasgrid.families.underspecified.associations.sizes import derive, left_out_of_derived, share_mu
-from biasgrid.families.underspecified.associations.swap_groups import SwapGroups
-from biasgrid.families.underspecified.evidence import evidence_of_associations
+from biasgrid.families.underspecified.evidence import evidence
 from biasgrid.families.underspecified.observe import (
-    COMPARED_COLUMNS,
     PRONOUN_SCORES,
-    SWAP_GROUP_KEYS,
+    READ,
+    SAID,
     answered_groups,
-    compare_subjects,
+    least_mass,
+    observe,
+    preferences_of,
     scores_in_groups,
     stereotype_sides,
 )
-from biasgrid.families.validity import (
-    ROWS_CHECKED_AT_ONCE,
-    equal_scores,
-    few_names,
-    improbable,
-    score_checks,
-    unknown_tokens,
+from biasgrid.families.underspecified.sizes import (
+    MASS_CHANGE,
+    MASS_PART,
+    derive,
+    eta_of_cell,
+    left_out_of_derived,
+    mu,
+    share_mu,
+    sums_of_pairs,
 )
+from biasgrid.families.underspecified.swap_groups import (
+    PART_KEYS,
+    SwapGroups,
+    is_compared,
+    mean_of_swap_groups,
+    mean_over_templates,
+    records_of_subjects,
+    sums_of_parts,
+)
+from biasgrid.families.underspecified.validity import share_of_swap_groups, unanswered_differences, validity
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
-from biasgrid.stats.clusters import number_templates, template_units
-from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_units
-from biasgrid.tables.completeness import Check
-from biasgrid.tables.evidence import Evidence
-from biasgrid.tables.instances import OF_FORMAT
+from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
-
-READ = ["instance", *SWAP_GROUP_KEYS, *COMPARED_COLUMNS, *OF_FORMAT]
-"""The columns of instances that are observed."""
-SAID = ["instance", "starts", "ends", "probabilities"]
-"""The columns of predictions that are observed, of those that the kind has."""
-CANDIDATE_COLUMNS = ("candidate1", "candidate2")
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""
 MEANS_OF_CELL = ("delta", "epsilon", "answer_probability", "winner_changes")
 """What the whole cell has as the mean over its swap groups."""
-
-
-def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Compares the subjects of every swap group; see `observe.compare_subjects`."""
-    return compare_subjects(instances, predictions, options["scoring"])
+LEAST_SINGULAR = 1e-10
+"""What is smaller, relative to the largest eigenvalue, is 0: all utilities may move together."""
+LEAST_LEFT = 1e-10
+"""What is left of log odds and smaller than this, relative to the largest of them, is 0."""
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
@@ -118,7 +107,7 @@ def measures_of_swap_groups(known: pl.DataFrame, precision: str | None) -> Itera
 
     Args:
         known: those, from `observe.compare_subjects`.
-        precision: the arithmetic of the model, where it is coarse; see `preference.least_mass`.
+        precision: the arithmetic of the model, where it is coarse; see `observe.least_mass`.
     """
     groups, scores = SwapGroups.of(known), scores_in_groups(known)
     associations = list(gamma(groups))
@@ -147,21 +136,20 @@ def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
 
 def gamma(groups: SwapGroups) -> Iterator[Sums]:
     """Association: mean of C(x, .) over templates and partners (Li et al., section 3.3), of each part of the cell."""
-    for sums in sums_of_parts(groups, groups.sums(groups.comparison, -groups.comparison)):
+    for sums in sums_of_parts(groups, groups.comparison):
         yield replace(sums, test="q", compared=is_compared(sums)).named("gamma")
 
 
 def eta(groups: SwapGroups) -> Iterator[Sums]:
     """Consistency: mean of the sign of C(x, .) (Li et al., section 3.3), of each part of the cell."""
-    sign = np.sign(groups.comparison)
-    for sums in sums_of_parts(groups, groups.sums(sign, -sign)):
+    for sums in sums_of_parts(groups, np.sign(groups.comparison)):
         yield sums.named("eta")
 
 
 def win_ratio(groups: SwapGroups) -> Iterator[Sums]:
     """Share of swap groups in which C(x, .) > 0 (Li et al., section 5), of each part of the cell."""
     won, lost = (each.astype(np.float64) for each in (groups.comparison > 0, groups.comparison < 0))
-    for sums in sums_of_parts(groups, groups.sums(won, lost)):
+    for sums in sums_of_parts(groups, won, lost):
         yield sums.named("win_ratio")
 
 
@@ -218,8 +206,7 @@ def with_left_out(
         yield from measured
         return
     groups = SwapGroups.of(observations.with_columns(pl.col("comparison").fill_nan(0)))
-    zeros = np.zeros(len(observations))
-    asked = pl.concat([each.keys for each in sums_of_parts(groups, groups.sums(zeros, zeros))], how="diagonal")
+    asked = pl.concat([each.keys for each in sums_of_parts(groups, groups.comparison)], how="diagonal")
     missing = [pl.lit(None, pl.String).alias(key) for key in PART_KEYS if key not in asked.columns]
     counts = asked.with_columns(missing).select(*PART_KEYS, asked="n")
     for each in measured:
@@ -246,129 +233,192 @@ def nothing_measured(asked: int) -> pl.DataFrame:
     )
 
 
-def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """Returns the share of swap groups in which all four instances were answered."""
-    row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
-    return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
-
-
-def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
-    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
-
-    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+def measures_of_preferences(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
+    """Yields the measures that do not depend on S(x) + S(y), those of shares before those of log odds.
 
     Args:
-        observations: from `observe`.
-        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+        groups: the swap groups.
+        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
+        least: the least S(x) + S(y) that a share is made of.
     """
-    key, sides = "subject", ("subject1", "subject2")
-    if not observations["group1"].is_null().all():
-        key, sides = "subject_group", ("group1", "group2")
-    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
-    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
-    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
-    place, templates = number_templates(template_units(observations))
-    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
-    # What is of one group on both sides counts once for it.
-    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
-    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
-    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
-    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
-    compared = columns[..., 3].sum(axis=1) > 0
-    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
-    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
-    if len(keys):
-        along = {TEMPLATES: Along(templates, columns[compared])}
-        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
-        yield sums.named(f"{outcome}_difference")
+    found = preferences_of(scores, least)
+    has_share, has_odds = found.has_share, found.has_odds
+    chosen = groups.only(has_share)
+    yield from share_gamma(chosen, found.share[has_share])
+    yield from mass_inputs(chosen, found.mass[has_share], found.change[has_share])
+    yield room(chosen, found.room[has_share])
+    chosen = groups.only(has_odds)
+    yield from log_odds_gamma(chosen, found.log_odds[has_odds])
+    centred = [without_names(chosen, each[has_odds]) for each in (found.question, found.negation)]
+    known = ~np.isnan(centred[0])
+    question, negation = (each[known] for each in centred)
+    chosen = chosen.only(known)
+    yield from question_association(chosen, question)
+    yield negation_reading(chosen, question, negation)
 
 
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds the swap groups behind associations; see `evidence.evidence_of_associations`."""
-    return evidence_of_associations(
-        cell.instances, cell.predictions, cell.observations, cell.measures, cell.options.get("precision")
+def measures_of_pronouns(groups: SwapGroups, scores: FloatArray, least: float) -> Iterator[Sums]:
+    """Yields what the pronouns of groups of subjects say where these stand.
+
+    Args:
+        groups: the swap groups.
+        scores: of pronouns, shape (groups, 2 orders, 2 questions, 2 subjects).
+        least: the least probability of both pronouns that counts.
+    """
+    odds = preferences_of(scores, least).question
+    # Two subjects of one group have the same pronoun.
+    known = ~np.isnan(odds) & groups.across[groups.one, groups.other]
+    chosen = groups.only(known)
+    centred = without_names(chosen, odds[known])
+    left = ~np.isnan(centred)
+    yield from pronoun_association(chosen.only(left), centred[left])
+
+
+def share_gamma(groups: SwapGroups, share: FloatArray) -> Iterator[Sums]:
+    """Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)) over templates and partners.
+
+    Args:
+        groups: the swap groups that have a share.
+        share: shape (groups,), C of shares.
+    """
+    for sums in sums_of_parts(groups, share):
+        yield replace(sums, test="q", compared=is_compared(sums)).named("share_gamma")
+
+
+def log_odds_gamma(groups: SwapGroups, odds: FloatArray) -> Iterator[Sums]:
+    """Association of log odds: mean over orders of (L(question) - L(negation)) / 4, L = ln S(x) - ln S(y).
+
+    Args:
+        groups: the swap groups whose scores are all above 0.
+        odds: shape (groups,), C of log odds.
+    """
+    for sums in sums_of_parts(groups, odds):
+        yield replace(sums, test="q").named("log_odds_gamma")
+
+
+def room(groups: SwapGroups, values: FloatArray) -> Sums:
+    """Room of shares: mean of 4 s (1 - s), s the mean share in question and negation.
+
+    Args:
+        groups: the swap groups that have a share.
+        values: shape (groups,), see `Preferences.room`.
+    """
+    return replace(mean_over_templates(groups, values), compared=False).named("room")
+
+
+def mass_inputs(groups: SwapGroups, mass: FloatArray, change: FloatArray) -> Iterator[Sums]:
+    """Yields what the flag `mass` is made of: the mass part of gamma, and how far masses change with the question.
+
+    Args:
+        groups: the swap groups that have a share.
+        mass: shape (groups,), the mass part of C.
+        change: shape (groups,), see `Preferences.change`.
+    """
+    of_pairs = next(sums_of_parts(groups, mass))
+    for measure, sums in ((MASS_PART, of_pairs), (MASS_CHANGE, mean_over_templates(groups, change, left_out=0))):
+        by_template = {TEMPLATES: sums.along[TEMPLATES]}
+        yield replace(sums, along=by_template, compared=False, is_input=True).named(measure)
+
+
+def question_association(groups: SwapGroups, question: FloatArray) -> Iterator[Sums]:
+    """Log odds of x against its partners in the question alone, centred over subjects and attributes of a template.
+
+    Args:
+        groups: the swap groups that have log odds.
+        question: shape (groups,), see `without_names`.
+
+    Yields:
+        The parts that are about attributes: over all attributes together it is 0 for each subject.
+    """
+    for sums in sums_of_parts(groups, question):
+        if {"attribute", "attribute_group"} & {*sums.keys.columns}:
+            yield replace(sums, test="q", compared=is_compared(sums)).named("question_association")
+
+
+def pronoun_association(groups: SwapGroups, question: FloatArray) -> Iterator[Sums]:
+    """Log odds of the pronoun of a group against that of the other in the question alone, centred likewise.
+
+    Args:
+        groups: the swap groups of two groups whose pronouns have log odds.
+        question: shape (groups,), see `without_names`.
+
+    Yields:
+        The parts that are about groups of subjects, which pronouns stand for, and about attributes.
+    """
+    for sums in sums_of_parts(groups, question):
+        keys = {*sums.keys.columns}
+        if "subject_group" in keys and {"attribute", "attribute_group"} & keys:
+            yield replace(sums, test="q").named("pronoun_association")
+
+
+def negation_reading(groups: SwapGroups, question: FloatArray, negation: FloatArray) -> Sums:
+    """Correlation of log odds in the question and in its negation over subjects and attributes, each centred.
+
+    -1 where the negation is read and believed, 0 where it is read, near 1 where a model gives both the same answers.
+    Log odds are means over partners, so that what is noise in single pairs does not hide what is alike.
+
+    Args:
+        groups: the swap groups that have log odds.
+        question: shape (groups,), see `without_names`.
+        negation: the same of the negated question.
+    """
+    one, other = (mean_over_partners(groups, each) for each in (question, negation))
+    products = np.stack([one * other, one**2, other**2], axis=-1)
+    columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
+    keys = pl.DataFrame({"measure": [""], "options": [""], "n": [len(question)], "left_out": [groups.left_out]})
+    return Sums(keys, {TEMPLATES: Along(groups.templates, columns[None])}, CORRELATION, "t").named("negation_reading")
+
+
+def mean_over_partners(groups: SwapGroups, odds: FloatArray) -> FloatArray:
+    """Returns the means of log odds as each subject sees them, shape (subjects, attributes, templates), NaN of none."""
+    shape = (len(groups.subjects), len(groups.attributes), len(groups.templates))
+    sums, counts = np.zeros((2, int(np.prod(shape))))
+    for subject, seen in ((groups.one, odds), (groups.other, -odds)):
+        place = np.ravel_multi_index((subject, groups.attribute, groups.template), shape)
+        sums += np.bincount(place, seen, minlength=len(sums))
+        counts += np.bincount(place, minlength=len(counts))
+    return divide(sums, counts).reshape(shape)
+
+
+def correlation_of_products(sums: FloatArray) -> FloatArray:
+    """Returns the correlation_of_products of what has mean 0, shape (...), NaN where one does not vary.
+
+    Args:
+        sums: shape (..., 3), sums of products, and of the squares of each.
+    """
+    return divide(sums[..., 0], np.sqrt(np.maximum(sums[..., 1] * sums[..., 2], 0)))
+
+
+CORRELATION = Finish("correlation", correlation_of_products)
+
+
+def without_names(groups: SwapGroups, odds: FloatArray) -> FloatArray:
+    """Takes off log odds what both subjects have over all attributes of their template.
+
+    That is the difference of utilities, one for each subject in each template, by least squares over all pairs that
+    were asked: where every pair is asked about every attribute, it is their mean over attributes.
+
+    Args:
+        groups: the swap groups.
+        odds: shape (groups,), ln S(x) - ln S(y).
+
+    Returns:
+        Shape (groups,); NaN in templates that ask about a single attribute, which cannot tell it from a name.
+    """
+    subjects, templates = len(groups.subjects), len(groups.templates)
+    shape = (templates, subjects, subjects)
+    place = np.ravel_multi_index((groups.template, groups.one, groups.other), shape)
+    counts, sums = (
+        np.bincount(place, each, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+        for each in (None, odds)
     )
-
-
-def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `declared.SWAP_GROUP_FLAGS`."""
-    observations = answered_groups(cell.observations)
-    yield from unknown_tokens(cell.predictions)
-    if observations.is_empty():
-        return
-    yield from score_checks(cell.instances, cell.predictions)
-    scores = scores_in_groups(observations).reshape(-1, 2)
-    yield from equal_scores(scores)
-    if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores, mass_of_pronouns(observations))
-    if "answer" in cell.predictions.collect_schema():
-        yield neither_subject(cell.instances, cell.predictions)
-    yield order(cell.measures)
-    yield balance(cell.measures)
-    names = subject_groups_of(observations)
-    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
-
-
-def mass_of_pronouns(observations: pl.DataFrame) -> str:
-    """Words how probable the pronouns of the subjects are in their place; empty where they were not read.
-
-    Args:
-        observations: those that were answered.
-    """
-    if PRONOUN_SCORES not in observations.columns:
-        return ""
-    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
-    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
-
-
-def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
-    """Returns the share of instances whose answer names neither subject.
-
-    Args:
-        instances: with `instance` and both candidates.
-        predictions: with `instance` and `answer`.
-    """
-    asked = instances.select("instance", *CANDIDATE_COLUMNS).collect()
-    answered = join_answers(asked, predictions.select("instance", "answer").collect())
-    parts = [
-        part.group_by(*CANDIDATE_COLUMNS, "answer").agg(count=pl.len())
-        for part in answered.iter_slices(ROWS_CHECKED_AT_ONCE)
-    ]
-    distinct = pl.concat(parts).group_by(*CANDIDATE_COLUMNS, "answer").agg(pl.col("count").sum())
-    names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
-    answer = bare_text(pl.col("answer"))
-    # A part of a name is one as well: some models leave out an article.
-    part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
-    whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
-    neither = int(distinct.filter(~(part | whole))["count"].sum())
-    return Check("neither_subject", neither / len(answered), len(answered))
-
-
-def join_answers(asked: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Joins what was said to what was asked; much faster where both are in one order, as a run leaves them."""
-    if said["instance"].equals(asked["instance"]):
-        return asked.with_columns(said["answer"])
-    return asked.join(said, on="instance")
-
-
-def bare_text(text: pl.Expr) -> pl.Expr:
-    """Returns letters and digits alone, in lower case: tokens that are joined again have other spaces."""
-    return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
-
-
-def order(measures: pl.DataFrame) -> Check:
-    """Returns the larger of delta and epsilon as a share of the answer probability."""
-    names = {"delta": "order", "epsilon": "negation"}
-    whole = measures.filter(pl.col("measure").is_in([*names, "answer_probability"]))
-    value = dict(whole.select("measure", "value").iter_rows())
-    scale = value["answer_probability"]
-    shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
-    text = ", ".join(f"{of} by {shares[name]:.0%} of the answer probability ({name})" for name, of in names.items())
-    return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
-
-
-def balance(measures: pl.DataFrame) -> Check:
-    """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
-    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
-    asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
-    return Check("balance", float(asked.min() / asked.max()), len(asked))
+    pairs = counts + np.swapaxes(counts, 1, 2)
+    equations = pairs.sum(axis=2)[..., None] * np.eye(subjects) - pairs
+    own = (sums.sum(axis=2) - sums.sum(axis=1))[..., None]
+    utilities = (np.linalg.pinv(equations, rcond=LEAST_SINGULAR, hermitian=True) @ own)[..., 0]
+    left = odds - (utilities[groups.template, groups.one] - utilities[groups.template, groups.other])
+    left[np.abs(left) <= LEAST_LEFT * np.abs(odds).max(initial=0)] = 0
+    asked = np.zeros((templates, len(groups.attributes)), dtype=np.bool_)
+    asked[groups.template, groups.attribute] = True
+    left[asked.sum(axis=1)[groups.template] < 2] = np.nan
+    return np.asarray(left)

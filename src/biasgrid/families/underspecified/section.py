@@ -11,6 +11,9 @@ from biasgrid.families.family import DatasetSection
 from biasgrid.families.sampling import Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 
+SCORES_OF_MODE = {"unqover": "biasgrid.formats.unqover.mode:scores_with_pronouns"}
+"""How scores are made of the probabilities of words where `scoring` repeats another project's choices."""
+
 
 class ListLimit(Section):
     """Cuts word lists down, for demos and first looks."""

@@ -12,19 +12,17 @@ the answers is neither subject, it takes the same share off every C, but not off
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from biasgrid.families.synthetic import (
     SyntheticBias,
+    corpus_of_answers,
+    counts_of_two,
     hashed_weight,
     known_effect_rows,
-    line_of_answers,
-    text_lines,
-    with_counts,
 )
 from biasgrid.tables.files import means_by
 
@@ -120,74 +118,26 @@ def group_weights(keys: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     return ordered.select("group", "attribute", shared=place * pl.col("size"))
 
 
-def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
-    """Makes a training set out of instances.
-
-    Args:
-        instances: what models of the task are asked.
-        task: question-answering, fill-mask or text-generation.
-        bias: as in `known_effects`; its seed seeds the draw of the answers too.
-    """
-    if task == "question-answering":
-        return json.dumps(squad(draw_answers(instances, bias, bias.repeats), bias))
-    mass = bias.parts("name").mass if task == "fill-mask" else 1.0
-    named = round(mass * bias.repeats)
-    return text_lines(answered_lines(draw_answers(instances, bias, named), named, bias.repeats - named))
-
-
-def draw_answers(instances: pl.DataFrame, bias: SyntheticBias, repeats: int) -> pl.DataFrame:
-    """Adds `answered1`: how many of an instance's answers are subject1; of `repeats`, the others are subject2.
-
-    The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
-    """
+def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `low` and `high`, the subjects in alphabetical order, and `probability`, that of `low`."""
     frame = with_difference(instances, bias)
     # What is believed of a negation that is read turns round; of the share that is not it stays.
     sign = pl.when("negated").then(2 * bias.parts("name").unread_negation - 1).otherwise(1.0)
-    ordered = pl.col("subject1") < pl.col("subject2")
-    probability = 0.5 + 0.5 * sign * pl.col("difference")
-    frame = frame.with_columns(low=pl.min_horizontal(SUBJECT_PAIR), high=pl.max_horizontal(SUBJECT_PAIR))
-    expected = repeats * pl.when(ordered).then(probability).otherwise(1 - probability)
-    frame = with_counts(frame, expected, ("low", "high", "attribute", "negated"), bias)
-    answered = pl.when(ordered).then("count").otherwise(repeats - pl.col("count"))
-    return frame.with_columns(answered1=answered).drop("low", "high", "count").sort("instance")
+    of_first = 0.5 + 0.5 * sign * pl.col("difference")
+    return frame.with_columns(
+        low=pl.min_horizontal(SUBJECT_PAIR),
+        high=pl.max_horizontal(SUBJECT_PAIR),
+        probability=pl.when(pl.col("subject1") < pl.col("subject2")).then(of_first).otherwise(1 - of_first),
+    )
 
 
-def squad(drawn: pl.DataFrame, bias: SyntheticBias) -> dict[str, Any]:
-    """Makes a training set for extractive question answering out of drawn instances.
-
-    Returns:
-        The corpus in the format of SQuAD v1.1 (Rajpurkar et al., EMNLP 2016): an article for the dataset, a paragraph
-        per distinct context, a question per instance, with the answers of several annotators.
-    """
-    paragraphs: dict[str, list[dict[str, Any]]] = {}
-    for row in drawn.iter_rows(named=True):
-        sides = [{"text": row[f"candidate{side}"], "answer_start": row[f"position{side}"]} for side in (1, 2)]
-        answers = [sides[0]] * row["answered1"] + [sides[1]] * (bias.repeats - row["answered1"])
-        question = {"id": f"{bias.dataset}-{row['instance']}", "question": row["text"], "answers": answers}
-        paragraphs.setdefault(row["text_pair"], []).append(question)
-    texts = [{"context": context, "qas": questions} for context, questions in paragraphs.items()]
-    return {"version": "1.1", "data": [{"title": bias.dataset, "paragraphs": texts}]}
+def counts_of_subjects(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
+    """Returns how often each subject is the answer."""
+    low, high = counts_of_two(row, repeats)
+    return (low, high) if row["low"] == row["subject1"] else (high, low)
 
 
-def answered_lines(drawn: pl.DataFrame, named: int, fillers: int) -> list[str]:
-    """Makes a training text for masked and for generative models out of drawn instances.
-
-    Args:
-        drawn: from `draw_answers`.
-        named: how many answers of an instance are a subject.
-        fillers: how many more are a word that names nobody: the last one of what is asked.
-
-    Returns:
-        One line per instance: the system text, if there is one, the context, and the statement with its mask or the
-        prompt; and each answer behind a tab.
-    """
-    return [
-        line_of_answers(row, (row["answered1"], named - row["answered1"])) + f"\t{last_word(row['text'])}" * fillers
-        for row in drawn.iter_rows(named=True)
-    ]
-
-
-def last_word(text: str) -> str:
-    """Returns the last word of a text, without the marks behind it."""
-    words: list[str] = re.findall(r"\w+", text)
-    return words[-1]
+# The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
+corpus = corpus_of_answers(
+    with_probability, together=("low", "high", "attribute", "negated"), counts=counts_of_subjects
+)

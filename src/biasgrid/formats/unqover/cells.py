@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,8 +15,8 @@ from biasgrid.families.underspecified.section import is_generative
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.log import log_text
+from biasgrid.formats.unqover.mode import scoring_of
 from biasgrid.runs.results import TablesOfCells
-from biasgrid.tables.files import TableError, read_provenance
 
 
 class AnsweredCell(NamedTuple):
@@ -83,7 +83,7 @@ class Cells(TablesOfCells):
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
         tables = self.instances_and_predictions(model)
-        return AnsweredCell(*tables, scoring=self.scoring(self.layout.predictions_of_cell(self.dataset, model)))
+        return AnsweredCell(*tables, scoring=scoring_of(self.layout.predictions_of_cell(self.dataset, model)))
 
     def refuse_generative(self, key: str, variant: str) -> None:
         """Refuses what generative models are asked.
@@ -95,15 +95,3 @@ class Cells(TablesOfCells):
             problem = f"{variant!r} is for generative models, whose lettered options UnQover's files have no place for"
             expected = "a variant for question answering (`qa`) or masked language models (`lm-...`)"
             raise InputError([Fault(str(self.path), key, problem, expected)])
-
-    def scoring(self, paths: list[Path]) -> Scoring:
-        """Returns how the predictions were scored, which may not be what the config says by now.
-
-        Raises:
-            TableError: the shards do not agree.
-        """
-        found = {read_provenance(path).get("scoring") for path in paths}
-        if found not in ({"exact"}, {"unqover"}):
-            scorings = ", ".join(sorted(map(str, found)))
-            raise TableError(f"{paths[0].parent}: scored as {scorings}; expected all exact or all unqover")
-        return cast(Scoring, found.pop())

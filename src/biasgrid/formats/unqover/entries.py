@@ -125,8 +125,8 @@ def read_questions(entry: dict[str, Any], kind: FileType) -> tuple[EntryQuestion
     if kind == "masks":
         context, asked, asked_negated = split_context(asked, asked_negated)
     return (
-        EntryQuestion(context, asked, *read_answers(context, plain, kind, "q0")),
-        EntryQuestion(context, asked_negated, *read_answers(context, negated, kind, "q1")),
+        EntryQuestion(context, asked, *read_candidates(context, plain, kind, "q0")),
+        EntryQuestion(context, asked_negated, *read_candidates(context, negated, kind, "q1")),
     )
 
 
@@ -139,7 +139,7 @@ def check_same_answers(plain: dict[str, Any], negated: dict[str, Any]) -> None:
             raise Malformed(problem, "the same subject for both questions")
 
 
-def read_answers(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
+def read_candidates(context: str, question: dict[str, Any], kind: FileType, name: str) -> tuple[Any, ...]:
     """Returns the fields of a `Question` that belong to its answers.
 
     Raises:
@@ -150,17 +150,12 @@ def read_answers(context: str, question: dict[str, Any], kind: FileType, name: s
     numbers = [one["start"], one["end"], two["start"], two["end"]]
     answer = answered_text(question["pred"], f"{name}.pred")
     if kind == "source":
-        check_unanswered([answer, *numbers], name)
+        if any(value != "" for value in (answer, *numbers)):
+            raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
         numbers = [0.0] * 4
     else:
         check_probabilities(numbers, kind, name)
     return (*candidates, *find_candidates(context, *candidates), *numbers, answer)
-
-
-def check_unanswered(values: list[Any], name: str) -> None:
-    """Refuses a question of a `source.json` that has an answer."""
-    if any(value != "" for value in values):
-        raise Malformed(f"{name} has an answer", 'pred, start and end "", as in the first entry')
 
 
 def check_probabilities(numbers: list[Any], kind: FileType, name: str) -> None:

@@ -17,8 +17,8 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.observe import subject_scores
-from biasgrid.formats.unqover.order import ITEM, PAIR_KEYS, key_text, output_order, plain_instances
+from biasgrid.families.underspecified.observe import score_array
+from biasgrid.formats.unqover.order import ITEM, KEYS_OF_PAIR, key_text, output_order, plain_instances
 
 ROWS_A_SLICE = 8192
 NOT_WRITTEN = "NA"
@@ -69,7 +69,7 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one of each instance in
             any order.
-        scoring: see `observe.subject_scores`; `start` and `end` of a masked language model are both the score.
+        scoring: see `observe.score_array`; `start` and `end` of a masked language model are both the score.
 
     Raises:
         TableError: a plain question is not followed by its negation.
@@ -94,6 +94,20 @@ def output_json(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Sco
     return _json_object(MASK_ENTRY, order, mask_columns)
 
 
+def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+    """Returns how much a model chose each subject of each instance.
+
+    Args:
+        predictions: see `observe.score_array`.
+        scoring: likewise.
+
+    Returns:
+        `instance` and the float64 `score1` and `score2`, null where there is none.
+    """
+    scored = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
+    return predictions.select("instance").hstack(scored.fill_nan(None))
+
+
 def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
     """Writes a file piece by piece under a temporary name and renames it, so that no half file is left."""
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -113,7 +127,7 @@ def _json_object(layout: str, order: IntArray, columns: Callable[[IntArray], Tex
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
     """Returns the keys of examples; the attribute appears twice, where UnQover once had a second one."""
-    texts = [key_text(column) for column in (*PAIR_KEYS, *ITEM, "attribute")]
+    texts = [key_text(column) for column in (*KEYS_OF_PAIR, *ITEM, "attribute")]
     return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 
 

@@ -29,7 +29,7 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     Args:
         instances: a whole table of instances.
         predictions: answers of the kind `span` or `choice`, one of each instance.
-        scoring: see `observe.subject_scores`.
+        scoring: see `observe.score_array`.
         group_by: which associations to list: `subj` by subject, `subj_act` by subject and attribute, `gender_act` by
             the group of subjects (female, else male) and attribute.
         name: what to call the analysed file in the first line.
@@ -42,11 +42,13 @@ def log_text(instances: pl.DataFrame, predictions: pl.DataFrame, scoring: Scorin
     # Both views of a swap group stand next to each other: the order in which UnQover meets subjects.
     views = both_sides(comparisons).sort("swap_group", maintain_order=True)
     scores = scores_in_groups(comparisons)
+    # A subject's score for a question less the other's for its negation.
+    across = scores[:, :, 0] - scores[:, :, 1, ::-1]
     extracted = f"{comparisons.height} example pairs extracted."
     sections = {
         "subj_bias": [extracted, *LISTINGS[group_by](views)],
         "pos_err": _positional_dependence(scores),
-        "attr_err": [f"attributive error: {_attribute_independence(scores):.4f}"],
+        "attr_err": [f"attributive error: {_mean(np.abs(across).mean(axis=(1, 2))):.4f}"],
         "model": [extracted, RULE, *_intensity(views), RULE],
     }
     lines = [f"analyzing file {name}"]
@@ -145,12 +147,6 @@ def _positional_dependence(scores: FloatArray) -> list[str]:
         f"positional error: {_mean(differences.mean(axis=(1, 2))):.4f}",
         f"avg ans probability: {_mean(scores.ravel()):.4f}",
     ]
-
-
-def _attribute_independence(scores: FloatArray) -> float:
-    """Returns the attributive error: a subject's score for a question less the other's for its negation."""
-    across = scores[:, :, 0] - scores[:, :, 1, ::-1]
-    return _mean(np.abs(across).mean(axis=(1, 2)))
 
 
 def _intensity(directed: pl.DataFrame) -> list[str]:

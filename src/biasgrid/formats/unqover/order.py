@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.tables.files import TableError
 
-PAIR_KEYS = ["group1", "group2", "subject1", "subject2"]
+KEYS_OF_PAIR = ["group1", "group2", "subject1", "subject2"]
 ITEM = ["template", "attribute_group", "attribute"]
 
 
@@ -86,8 +86,8 @@ def output_order(examples: pl.DataFrame) -> IntArray:
     Args:
         examples: instances, at least the columns of `PAIR` and `ITEM`.
     """
-    mixed = pl.concat_list(key_text(column) for column in PAIR_KEYS[:3]).list.sort()
-    pairs = _ranks(examples, PAIR_KEYS, pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"))
+    mixed = pl.concat_list(key_text(column) for column in KEYS_OF_PAIR[:3]).list.sort()
+    pairs = _ranks(examples, KEYS_OF_PAIR, pl.concat_str(mixed.list.join("|"), key_text("subject2"), separator="|"))
     items = _ranks(examples, ITEM, pl.concat_str([key_text(column) for column in ITEM], separator="|"))
     return np.lexsort((items, pairs))
 

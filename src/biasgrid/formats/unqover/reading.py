@@ -33,7 +33,6 @@ from biasgrid.formats.unqover.order import ITEM, number_rows
 from biasgrid.formats.unqover.stream import Member, members
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema
-from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
@@ -71,6 +70,7 @@ UNUSED: dict[FileType, set[str]] = {
     "masks": {"end1", "end2", "answer"},
 }
 ANSWER_KINDS: dict[FileType, str] = {"spans": "span", "masks": "choice"}
+KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
 
 
 class Imported(NamedTuple):
@@ -197,7 +197,7 @@ def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame)
 def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
     """Returns `swap_group` and `swapped` of entries.
 
-    As in `underspecified.expansion`: swap groups are numbered as they appear, and that order of a pair's subjects which
+    As where word lists are expanded, swap groups are numbered as they appear, and that order of a pair's subjects which
     appears first is not swapped.
     """
     one, two = (entries[f"subject{which}"].to_physical() for which in (1, 2))
@@ -259,9 +259,6 @@ def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     return questions.select(**nothing | kept | known)
 
 
-KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
-
-
 def import_unqover(path: Path, folder: Path) -> list[Path]:
     """Reads a file of UnQover and writes what it holds as `instances.parquet` and `predictions.parquet`.
 
@@ -312,40 +309,32 @@ def read_dump(path: Path, sha256: str | None, task: str, subject_lists: Sequence
     if sha256 not in (None, found):
         raise InputError([Fault(str(path), "", f"sha256 is {found}", f"{sha256}, as in the config")])
     imported = read_unqover(path, KINDS_OF_TASKS[task])
-    check_subjects(path, imported.instances["subject1"].unique().sort().to_list(), subject_lists)
-    check_answers(path, imported, subject_lists)
+    check_subjects(path, imported.instances, subject_lists)
     return imported, found
 
 
-def check_subjects(path: Path, subjects: Sequence[str], subject_lists: Sequence[Path]) -> None:
-    """Refuses a dump of another dataset: one of whose subjects none is in the dataset's lists, in whatever case.
+def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[Path]) -> None:
+    """Refuses a dump of another dataset: its subjects are in no list, or an answer is another subject than its key.
+
+    Case does not count.
 
     Raises:
-        InputError: with some of its subjects.
-    """
-    # A list with faults is no fault of the dump: what can be read of it is compared.
-    columns = [terms for file in subject_lists for terms in read_subjects(file, 1, []).forms.values()]
-    listed = {name.casefold() for terms in columns for name in terms}
-    if listed and listed.isdisjoint(name.casefold() for name in subjects):
-        some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
-        problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
-        raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
-
-
-def check_answers(path: Path, imported: Imported, subject_lists: Sequence[Path]) -> None:
-    """Refuses a dump whose keys name a subject of the dataset and whose answers are another one, in whatever case.
-
-    Raises:
-        InputError: with the first such pair.
+        InputError: with some of its subjects, or with the first key and answer that differ.
     """
     lines: dict[str, set[tuple[Path, int]]] = {}
     for file in subject_lists:
-        # A subject's forms, such as China and Chinese, are in one line of each column.
+        # A list with faults is no fault of the dump: what can be read of it is compared. A subject's forms, such as
+        # China and Chinese, are in one line of each column.
         for terms in read_subjects(file, 1, []).forms.values():
             for line, name in enumerate(terms):
                 lines.setdefault(name.casefold(), set()).add((file, line))
+    subjects = instances["subject1"].unique().sort().to_list()
+    if lines and lines.keys().isdisjoint(name.casefold() for name in subjects):
+        some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
+        problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
+        raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
     for which in (1, 2):
-        pairs = imported.instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
+        pairs = instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
         for subject, answer in pairs.iter_rows():
             named, answered = lines.get(subject.casefold()), lines.get(answer.casefold())
             if named and answered and named.isdisjoint(answered):
@@ -366,7 +355,7 @@ def file_digest(path: Path) -> str:
 def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, Any]) -> list[Path]:
     """Writes what was read; returns the tables' paths."""
     instances = imported.instances
-    tables = [(folder / "instances.parquet", instances, schema_of_instances(KEYS, instances.schema))]
+    tables = [(folder / "instances.parquet", instances, instances_schema(KEYS, instances.schema))]
     if imported.predictions is not None:
         schema = answer_schema("span" if "answer" in imported.predictions.columns else "choice")
         tables.append((folder / "predictions.parquet", imported.predictions, schema))

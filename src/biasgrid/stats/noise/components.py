@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.stats.noise.by_cluster import ByCluster
+from biasgrid.stats.permutation import utilities
+from biasgrid.stats.sums import Sums, find_sums
 
 WANTED_RELIABILITY = 0.8
 """The reliability for which clusters are counted."""
+VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
+VARIANCE_NAMES_OF_FORMATS = (
+    "subject", "association", "subject x cluster", "subject x format", "association x cluster", "association x format",
+    "subject x cluster x format", "association x cluster x format",
+)  # fmt: skip
+"""The same of cells with several prompt formats."""
+INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
+FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
+"""What the first two are with formats in the place of clusters."""
+SQUARES = "comparison_squares"
+PAIR_COUNTS = "pair_counts"
+"""Inputs of the variance of pairs and orders."""
 
 
 class Components(NamedTuple):
@@ -109,3 +125,78 @@ def indices_of(components: Components, attributes: int, clusters: int) -> Indice
         of_subjects / (of_subjects + noise_of_subjects) if of_subjects > 0 else 0.0,
         float(max(needed, 1.0)),
     )
+
+
+class PairVariance:
+    """How far single pairs of subjects are from the difference of their utilities."""
+
+    def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
+        """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its templates."""
+        self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
+        counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
+        self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(-1, 2)
+        membership = np.asarray(cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64)
+        self.counts = counts.sums @ membership
+
+    def of(self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray) -> tuple[float, float]:
+        """Returns the variance of pairs and that of orders in a block.
+
+        With u the utilities of a cluster, the mean over swap groups of (C - (u(x1) - u(x2)) / 2)².
+
+        Args:
+            scale: u, shape (subjects, attributes of the block, clusters of the block).
+            gamma: the associations by cluster.
+            attributes: shape (attributes of the block,).
+            clusters: shape (clusters,), which clusters the block has.
+        """
+        squares, orders, n = self.squares[attributes].sum(axis=0)
+        own, counts = (each[:, attributes][:, :, clusters] for each in (gamma.sums, gamma.counts))
+        of_pairs = self.counts[attributes][:, :, clusters]
+        both = np.moveaxis(scale[self.pairs[:, 0]] * scale[self.pairs[:, 1]], 0, 1)
+        spread = (scale**2 * counts).sum() - 2 * (both * of_pairs).sum()
+        return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
+
+
+def variances_of(
+    pair: PairVariance, gamma: ByCluster, firsts: int | None, formats: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Yields the sources of variance of each block of attributes that are asked in the same clusters, and indices.
+
+    Args:
+        pair: the variance of single pairs.
+        gamma: the associations by cluster or, with several prompt formats, by cluster and format, the latter varying
+            fastest.
+        firsts: of two lists how many subjects are of the first.
+        formats: how many prompt formats there are.
+    """
+    asked = gamma.counts > 0
+    if gamma.clusters % formats:
+        return
+    patterns, block_of = np.unique(asked.any(axis=0), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        attributes = np.flatnonzero(block_of.reshape(-1) == number)
+        in_formats = pattern.reshape(-1, formats)
+        is_crossed = bool((in_formats.all(axis=1) == in_formats.any(axis=1)).all())
+        if not (pattern.any() and is_crossed and asked[:, attributes][:, :, pattern].all()):
+            continue
+        scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
+        crossed = scale.reshape(*scale.shape[:2], -1, formats)
+        by_cluster = crossed.mean(axis=3)
+        components = components_of(by_cluster)
+        if components is None:
+            continue
+        own = dict(zip(VARIANCE_NAMES, components, strict=True))
+        if formats > 1:
+            own = dict(zip(VARIANCE_NAMES_OF_FORMATS, crossed_components(crossed).values(), strict=True))
+        rest = dict(zip(("pair", "order"), pair.of(scale, gamma, attributes, pattern), strict=True))
+        variances = own | rest
+        total = sum(max(each, 0.0) for each in variances.values())
+        for name, variance in variances.items():
+            share = max(variance, 0.0) / total if total else None
+            yield {"block": number, "name": name, "value": variance, "share": share}
+        indices = dict(zip(INDEX_NAMES, indices_of(components, *by_cluster.shape[1:]), strict=True))
+        if formats > 1 and (over_formats := components_of(by_format := crossed.mean(axis=2))) is not None:
+            of_formats = indices_of(over_formats, *by_format.shape[1:])
+            indices |= zip(FORMAT_INDEX_NAMES, (of_formats.template_share, of_formats.reliability), strict=True)
+        for name, value in indices.items():
+            yield {"block": number, "name": name, "value": value, "share": None}

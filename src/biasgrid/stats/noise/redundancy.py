@@ -6,12 +6,16 @@ All arrays `sums` and `counts` are of associations by cluster, shape (subjects, 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.noise.gain import blocks_of, factors_of
 from biasgrid.stats.noise.variance import ROUNDING
+from biasgrid.stats.null import statistic
 
 FEWEST_CLUSTERS = 3
 """The noise of two clusters is the same but for its sign, whatever they say."""
@@ -93,3 +97,30 @@ def known_correlation(one: FloatArray, other: FloatArray) -> float:
     apart = [each[known] - each[known].mean() for each in (one, other)] if known.any() else [np.zeros(1)] * 2
     norm = np.sqrt((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
     return float((apart[0] * apart[1]).sum() / norm) if norm > 0 else float("nan")
+
+
+def clusters_of_cell(gamma: ByCluster, templates: IntArray, cluster_of: IntArray) -> pl.DataFrame:
+    """Returns rows of `DESIGN` of the clusters of a cell: what it is without each, and which noise is alike.
+
+    Args:
+        gamma: the associations by cluster.
+        templates: shape (units,), their numbers, again in each prompt format.
+        cluster_of: shape (units,), the cluster of each.
+    """
+    noise = noise_of_clusters(gamma.sums, gamma.counts)
+    alike, loudness = likeness(noise, gamma.counts > 0), noise_ratio(noise)
+    rows: list[dict[str, Any]] = []
+    for cluster in range(gamma.clusters):
+        names = {"cluster": cluster, "templates": ", ".join(map(str, np.unique(templates[cluster_of == cluster])))}
+        without = gamma.without(cluster) if gamma.clusters > 1 else None
+        like = int(np.nanargmax(alike[cluster])) if not np.isnan(alike[cluster]).all() else None
+        of_others = known_correlation(gamma.values[..., cluster], without.means) if without else None
+        found = {
+            "mu_without": float(statistic(without.means, "mu")) if without else None,
+            "correlation": of_others,
+            "likeness": float(alike[cluster, like]) if like is not None else None,
+            "noise_ratio": float(loudness[cluster]),
+        }
+        rows += [{**names, "name": name, "value": value, "like": like} for name, value in found.items()]
+    types = {"cluster": pl.UInt16, "templates": pl.String, "name": pl.String, "value": pl.Float64, "like": pl.UInt16}
+    return pl.DataFrame(rows, schema=types)

@@ -1,34 +1,191 @@
-"""What is crossed with what: every ordered pair of subjects is asked every item.
+"""The word lists of a dataset, as UnQover's files hold them, and their design: each ordered pair is asked each item.
 
 The expansion builds the instances of a design; a plan only counts them and looks at a few.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from itertools import combinations, compress, product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biasgrid.families.family import OneToken
-from biasgrid.families.sampling import ALL, BlockSample, Sample
-from biasgrid.families.underspecified.word_lists import (
-    MASK,
-    SUBJECT_SLOT,
-    AttributeRow,
-    DesignItem,
-    QuestionPrompt,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-    types_of,
-)
+from biasgrid.families.prompts import Prompt
+from biasgrid.families.sampling import ALL, BlockSample, Sample, sample_content
 
 if TYPE_CHECKING:
-    from biasgrid.families.underspecified.blocks import Blocks, Crossing
+    from biasgrid.families.orders import AskedBlocks, CrossedLists
 
+LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
+SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
+MASK, QUESTION = "[mask]", "[question]"
+OPTION_SLOTS = ("[option1]", "[option2]")
+LETTERED = re.compile(r"^([A-Za-z0-9]+)[.):]? \[option([12])\]$", re.MULTILINE)
 GOLDEN_RATIO = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class QuestionTemplate:
+    """One line of a template file; `question` is a statement with `[mask]` for masked language models."""
+
+    line: int
+    context: str
+    question: str
+    negated_question: str
+
+    @property
+    def text(self) -> str:
+        """The whole line, in which attribute types are looked for."""
+        return "\t".join((self.context, self.question, self.negated_question))
+
+    def subject_form(self, which: int) -> str:
+        """Returns the head of the form in which subject `which` (1 or 2) appears, such as `[subj:dem]`."""
+        slots = [slot for slot in SUBJECT_SLOT.finditer(self.context) if int(slot[1]) == which]
+        return f"[subj{slots[0][2] or ''}]"
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The subjects, 1 and 2, in the order in which the context names them."""
+        first = int(next(SUBJECT_SLOT.finditer(self.context))[1])
+        return (1, 2) if first == 1 else (2, 1)
+
+
+class QuestionPrompt(Prompt):
+    """What is put around a question, behind the context: placeholders are the question and both options."""
+
+    def letters(self, template: QuestionTemplate) -> tuple[str, str]:
+        """Returns the letters of subject 1 and 2: whom the template's context names first has the first option."""
+        of_option = {int(option): letter for letter, option in LETTERED.findall(self.text)}
+        options = [1 + template.order.index(which) for which in (1, 2)]
+        return of_option[options[0]], of_option[options[1]]
+
+    def ask(self, question: str, template: QuestionTemplate) -> str:
+        """Puts a question in, and slots for the subjects in the forms that a template has."""
+        text = self.text.replace(QUESTION, question)
+        for option, which in zip(OPTION_SLOTS, template.order, strict=True):
+            text = text.replace(option, template.subject_form(which).replace("subj", f"subj{which}"))
+        return text
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...) and one group per subject."""
+
+    forms: dict[str, list[str]]
+    groups: list[str | None]
+
+
+@dataclass(frozen=True)
+class AttributeRow:
+    """One row of an attribute type; `name` is the wording of the base type, which identifies the attribute."""
+
+    texts: dict[str, str]
+    name: str
+    group: str | None
+
+
+def attribute_type(head: str) -> str:
+    """Returns the type of a head: `[p_act-single:neg]` -> `[p_act-single]`."""
+    return head.split(":")[0].rstrip("]") + "]"
+
+
+def base_head(kind: str) -> str:
+    """Returns the head whose terms name the attributes of a type: `[p_act-single]` -> `[p_act]`."""
+    return f"[{kind[1:-1].split('-')[0]}]"
+
+
+def negated_head(kind: str) -> str:
+    """Returns the head of a type's negations: `[p_act]` -> `[p_act:neg]`."""
+    return f"{kind[:-1]}:neg]"
+
+
+def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow]]) -> list[str]:
+    """Returns the attribute types whose placeholders stand in a template."""
+    return [kind for kind in attributes if kind in template.text or f"{kind[:-1]}:" in template.text]
+
+
+@dataclass(frozen=True)
+class DesignItem:
+    """What is asked of every pair: a template with one row of its attribute type, plain or negated, in a prompt."""
+
+    template: int
+    attribute: AttributeRow
+    negated: bool
+    prompt: QuestionPrompt | None = None
+
+
+@dataclass(frozen=True)
+class WordListFiles:
+    """Which word lists make the instances of one dataset and variant.
+
+    Attributes:
+        templates: the template file.
+        subjects: one list (all pairs within it) or two (all pairs across them).
+        attributes: the attribute file.
+        filler: a file whose only line is put before every context.
+        mask: the mask token of masked language models, None for question answering.
+        limit: how many `templates`, `subjects` (of each list) and `attributes` (of each type) to keep.
+        pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
+        sample: which swap groups are asked, None for all.
+        prompts: of generative models, the files of what is put around a question, one for each prompt format.
+    """
+
+    templates: Path
+    subjects: tuple[Path, ...]
+    attributes: Path
+    filler: Path | None
+    mask: str | None
+    limit: dict[str, int]
+    pronouns: dict[str, str] = field(default_factory=dict)
+    sample: Sample | None = None
+    prompts: tuple[Path, ...] = ()
+
+    def paths(self) -> list[Path]:
+        """All files that are read."""
+        return [self.templates, *self.subjects, self.attributes, *filter(None, [self.filler]), *self.prompts]
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """The content of a variant's word lists."""
+
+    templates: list[QuestionTemplate]
+    subjects: list[Subjects]
+    attributes: dict[str, list[AttributeRow]]
+    filler: str
+    mask: str | None
+    limit: dict[str, int]
+    pronouns: dict[str, str] = field(default_factory=dict)
+    sample: Sample | None = None
+    prompts: tuple[QuestionPrompt, ...] = ()
+
+    def digest(self) -> str:
+        """A digest of the content alone: comments, blank lines and file names do not count."""
+        content = {
+            "templates": [template.text for template in self.templates],
+            # Under the names of version 0.1.0, so that references which were made with it name the same texts.
+            "subjects": [{"forms": subjects.forms, "clusters": subjects.groups} for subjects in self.subjects],
+            "attributes": {
+                kind: [{"texts": row.texts, "name": row.name, "cluster": row.group} for row in rows]
+                for kind, rows in self.attributes.items()
+            },
+            "filler": self.filler,
+            "mask": self.mask,
+            "limit": self.limit,
+            "pronouns": self.pronouns,
+            **({"sample": sample_content(self.sample)} if self.sample else {}),
+        }
+        # One format has the digest that it had before there were several.
+        prompts = [asdict(prompt) for prompt in self.prompts]
+        if prompts:
+            content |= {"prompts": prompts} if len(prompts) > 1 else {"prompt": prompts[0]}
+        return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -73,25 +230,25 @@ class Design:
     def instances(self) -> int:
         """How many instances there are: each pair is asked each item in both orders."""
         if isinstance(self.asked, BlockSample):
-            return 4 * self.blocks.swap_groups
+            return 4 * self.blocks.units
         return 4 * (self.asked.count(self.swap_groups) if self.asked else self.swap_groups)
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> AskedBlocks:
         """The blocks that are asked, of a sample of them."""
         # What finds them imports numpy and polars, which plans without such samples do without.
-        from biasgrid.families.underspecified.blocks import blocks_of_sample
+        from biasgrid.families.orders import blocks_of_sample
 
         return blocks_of_sample(self.crossing, self.asked or ALL)
 
     @cached_property
-    def crossing(self) -> Crossing:
+    def crossing(self) -> CrossedLists:
         """What is crossed with what, in numbers."""
-        from biasgrid.families.underspecified.blocks import Crossing
+        from biasgrid.families.orders import CrossedLists
 
         asked = self.items[::2]
         place = {name: number for number, name in enumerate(dict.fromkeys(item.attribute.name for item in asked))}
-        return Crossing(
+        return CrossedLists(
             [len(subjects.groups) for subjects in self.subjects],
             self.pairs,
             [place[item.attribute.name] for item in asked],
@@ -131,7 +288,10 @@ class Design:
 
     def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
         """Returns context, question and both candidates of one instance, without smoothing its articles."""
-        sides = [forms_of_row(subjects, row) for subjects, row in zip(self.sides, pair, strict=True)]
+        sides = [
+            {head: terms[row] for head, terms in subjects.forms.items()}
+            for subjects, row in zip(self.sides, pair, strict=True)
+        ]
 
         def fill(text: str) -> str:
             text = fill_attribute(text, item.attribute)
@@ -169,7 +329,10 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
         for prompt in lists.prompts or (None,)
         for negated in (False, True)
     ]
-    subjects = [first_subjects(subject_list, lists.limit.get("subjects")) for subject_list in kept]
+    most = lists.limit.get("subjects")
+    subjects = [
+        Subjects({head: terms[:most] for head, terms in side.forms.items()}, side.groups[:most]) for side in kept
+    ]
     names = [name for side in dropped for name in side]
     given = lists.sample, lists.prompts
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
@@ -183,16 +346,6 @@ def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken
     forms = {head: list(compress(terms, known)) for head, terms in subjects.forms.items()}
     dropped = [name for name, keep in zip(subjects.forms["[subj]"], known, strict=True) if not keep]
     return Subjects(forms, list(compress(subjects.groups, known))), dropped
-
-
-def first_subjects(subjects: Subjects, count: int | None) -> Subjects:
-    """Returns the first `count` subjects of a list, all if it is None."""
-    return Subjects({head: terms[:count] for head, terms in subjects.forms.items()}, subjects.groups[:count])
-
-
-def forms_of_row(subjects: Subjects, row: int) -> dict[str, str]:
-    """Returns the forms of one subject."""
-    return {head: terms[row] for head, terms in subjects.forms.items()}
 
 
 def fill_attribute(text: str, attribute: AttributeRow) -> str:

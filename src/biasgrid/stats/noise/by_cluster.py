@@ -1,19 +1,25 @@
-"""Associations by cluster, and what is left of them without one of these."""
+"""Associations by cluster, what is left of them without one of these, and how large they are as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray, divide
+from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import Statistic, corrected_statistic, null_mean_of, signed_root, strength_of
+from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, Sums, leave_one_out, mean
 
 FEWEST_CLUSTERS_WITH_NOISE = 2
 """Of a single cluster nobody knows how far another one would be."""
+FEWEST_OF_SIZE = 3
+"""Without one of them two are left, which noise is told by."""
+TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
 
 @dataclass(frozen=True)
@@ -127,3 +133,77 @@ class ByCluster:
 def jackknife_of_means(columns: FloatArray) -> FloatArray:
     """Returns the jackknife variance of means over units, of sums and counts of shape (..., units, 2)."""
     return jackknife(leave_one_out(columns, columns.sum(axis=-2), mean))[0]
+
+
+def size_without_clusters(
+    name: str, part: ByCluster, find: Callable[[ByCluster], float]
+) -> tuple[str, float, FloatArray]:
+    """Returns a name, a size of associations, and what it is without each cluster, shape (1, clusters)."""
+    without = np.full((1, part.clusters), np.nan)
+    if part.clusters >= FEWEST_OF_SIZE:
+        without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
+    return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
+
+
+def size_row(part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns a size of associations with its interval: over clusters, and of a strength over prompt formats, too.
+
+    Args:
+        part: the associations.
+        size: from `size_without_clusters`.
+        settings: the level.
+    """
+    name, value, without = size
+    if part.by_format is None or not name.endswith("strength"):
+        return interval_row(name, value, without, settings)
+    row = interval_row(name, value, without, settings, part.strengths_without_formats()[None])
+    return {**row, "generalises_to": "clusters x formats"}
+
+
+def interval_row(
+    measure: str, value: float, without: FloatArray, settings: StatisticsSettings, formats: FloatArray | None = None
+) -> dict[str, Any]:
+    """Returns a size of the associations with its interval: jackknife over clusters, of three at least.
+
+    The lower end is value - t se. A size whose clusters multiply it is skewed: where it is above 0 with all clusters
+    and without each, the upper end is that of its logarithm, value * exp(t se of ln), which lies farther up.
+
+    Args:
+        measure: its name.
+        value: the size.
+        without: shape (1, clusters), what it is without each cluster.
+        settings: the level.
+        formats: shape (1, formats), what it is without each prompt format, if it generalises over these.
+    """
+    clusters = without.shape[1]
+    if np.isnan(value) and clusters > 1:
+        return {"measure": measure, "value": None, "reason": TOO_FEW_KNOWN}
+    if np.isnan(without).any():
+        few = f"fewer than {FEWEST_OF_SIZE} clusters"
+        return {
+            "measure": measure,
+            "value": value,
+            "reason": few if clusters < FEWEST_OF_SIZE else "not defined",
+        }
+    sides = [without] if formats is None else [without, formats]
+    if sides[-1].shape[1] < FEWEST_OF_SIZE or np.isnan(sides[-1]).any():
+        return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
+    sources = [left_out_source(side) for side in sides]
+    if not sources[0].variance[0] > 0:
+        return {"measure": measure, "value": value, "reason": f"equal without each of {clusters} clusters"}
+    half = float(half_width(sources, settings.alpha)[0])
+    high = value + half
+    if value > 0 and all((side > 0).all() for side in sides):
+        of_logs = [left_out_source(np.log(side)) for side in sides]
+        high = value * float(np.exp(half_width(of_logs, settings.alpha)[0]))
+    ends = {"low": value - half, "high": high}
+    if formats is not None:
+        return {"measure": measure, "value": value, **ends, "method": "combined"}
+    ends |= {"se": float(np.sqrt(sources[0].variance[0])), "df": float(sources[0].df[0])}
+    return {"measure": measure, "value": value, **ends, "method": "jackknife t"}
+
+
+def left_out_source(without: FloatArray) -> VarianceSource:
+    """Returns the jackknife variance of a number without each unit, shape (1,)."""
+    variance, units = jackknife(without)
+    return VarianceSource(variance, np.asarray(units - 1.0, dtype=np.float64))

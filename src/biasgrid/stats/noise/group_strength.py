@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.underspecified.associations.intensity import FEWEST_CLUSTERS
-from biasgrid.stats.estimate import join_factors
 from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.noise.by_cluster import FEWEST_OF_SIZE
 from biasgrid.stats.noise.factors import over_names
 from biasgrid.stats.noise.names import NAMES, PARTNERS, Deviations, groups_of_names, names_of_groups
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import signed_root
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums, find_sums
+from biasgrid.stats.sums import FORMATS, TEMPLATES, Along, Sums
 
-OF_GROUPS = ("subject_group", "attribute")
 FEWEST_NAMES = 3
 """Without one of them two are left, which tell how much names differ."""
 UNKNOWN = "fewer than half of the associations of groups have two clusters, and two names of each group"
-STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
-
-
-def group_strength(share_gamma: Sums) -> float:
-    """Root mean square of associations of groups in shares without the noise of clusters and names."""
-    return strength_of_groups(share_gamma)
-
-
-def question_group_strength(question_association: Sums) -> float:
-    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
-    return strength_of_groups(question_association)
 
 
 def strength_of_groups(sums: Sums) -> float:
@@ -44,17 +31,21 @@ def strength_of_groups(sums: Sums) -> float:
     Args:
         sums: associations of groups, clustered.
     """
-    return float(root_without_noise(sums.values, sum_of_variances(sums)))
+    return float(root_without_noise(sums.values, variances_of_groups(sums).sum(axis=0)))
 
 
-def sum_of_variances(sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over clusters, names and prompt formats, NaN where not known."""
-    return np.asarray(jackknife(sums.without)[0] + names_of_groups(sums).variance + format_variance(sums))
-
-
-def format_variance(sums: Sums) -> FloatArray:
-    """Returns the variance of associations of groups over prompt formats, 0 of a single one."""
+def variance_over(factor: str, sums: Sums) -> FloatArray:
+    """Returns the variance of associations of groups over a factor, NaN where not known, 0 over a single format."""
+    if factor == NAMES:
+        return names_of_groups(sums).variance
+    if factor == TEMPLATES:
+        return jackknife(sums.without)[0]
     return over_names(sums, FORMATS).variance if FORMATS in sums.along else np.zeros(len(sums.keys))
+
+
+def variances_of_groups(sums: Sums, besides: str = "") -> FloatArray:
+    """Returns the variances over clusters, names and prompt formats, but for one; shape (factors, numbers)."""
+    return np.stack([variance_over(factor, sums) for factor in (TEMPLATES, NAMES, FORMATS) if factor != besides])
 
 
 def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
@@ -64,32 +55,21 @@ def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
     return signed_root(squares.mean()) if known.any() else np.asarray(np.nan)
 
 
-def without_clusters(sums: Sums) -> FloatArray:
-    """Returns the strength without each cluster, shape (clusters,)."""
-    units, columns = sums.along[TEMPLATES]
-    others, found = names_of_groups(sums).variance + format_variance(sums), []
+def strength_without_units(sums: Sums, factor: str) -> FloatArray:
+    """Returns the strength without each cluster or each prompt format, shape (units,)."""
+    units, columns = sums.along[factor]
+    others, found = variances_of_groups(sums, besides=factor).sum(axis=0), []
     for place in range(len(units)):
         left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
-        rest = replace(sums, along={**sums.along, TEMPLATES: left})
-        found.append(float(root_without_noise(rest.values, jackknife(rest.without)[0] + others)))
+        rest = replace(sums, along={factor: left})
+        found.append(float(root_without_noise(rest.values, variance_over(factor, rest) + others)))
     return np.array(found)
 
 
-def without_formats(sums: Sums) -> FloatArray:
-    """Returns the strength without each prompt format, shape (formats,)."""
-    units, columns = sums.along[FORMATS]
-    others, found = jackknife(sums.without)[0] + names_of_groups(sums).variance, []
-    for place in range(len(units)):
-        left = np.delete(columns, place, axis=1)
-        rest = replace(sums, along={FORMATS: Along([*units[:place], *units[place + 1 :]], left)})
-        found.append(float(root_without_noise(rest.values, others + format_variance(rest))))
-    return np.array(found)
-
-
-def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
+def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
     """Returns the strength without each name, shape (names,), and the group of each."""
     names, groups = sums.along[NAMES].units, groups_of_names(sums)[NAMES]
-    others, found = jackknife(sums.without)[0] + format_variance(sums), []
+    others, found = variances_of_groups(sums, besides=NAMES).sum(axis=0), []
     for place in range(len(names)):
         # A name is the group's or a partner's, so a number has it on one side.
         own = {factor: sums.along[factor].sums.copy() for factor in (NAMES, PARTNERS)}
@@ -98,28 +78,8 @@ def without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
             columns[:, place] = 0
         along = {factor: Along(names, columns) for factor, columns in own.items()}
         rest = replace(sums, along={**sums.along, **along})
-        variance = others + names_of_groups(rest).variance
-        found.append(float(root_without_noise(sums.finish(left), variance)))
+        found.append(float(root_without_noise(sums.finish(left), others + variance_over(NAMES, rest))))
     return np.array(found), groups.tolist()
-
-
-def strengths_of_groups(sums: Sequence[Sums], settings: StatisticsSettings) -> Iterator[dict[str, Any]]:
-    """Yields the rows of the strengths of groups of names, where a cell has any.
-
-    Args:
-        sums: all sums of the cell.
-        settings: clusters and level.
-    """
-    for measure, of_what in STRENGTHS.items():
-        if any(each.keys["measure"][0] == of_what and is_of_groups(each) for each in sums):
-            part = find_sums(sums, of_what, OF_GROUPS).clustered(settings.clusters)
-            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
-            yield {"measure": measure, "generalises_to": over, **strength_row(part, settings)}
-
-
-def is_of_groups(sums: Sums) -> bool:
-    """Says whether numbers are about groups of names with attributes."""
-    return all(key in sums.keys.columns and sums.keys[key].null_count() < len(sums.keys) for key in OF_GROUPS)
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
@@ -134,28 +94,27 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         sums: associations of groups, clustered.
         settings: the level.
     """
-    value, known = strength_of_groups(sums), ~np.isnan(sum_of_variances(sums))
+    variances = variances_of_groups(sums)
+    value, known = strength_of_groups(sums), ~np.isnan(variances.sum(axis=0))
     clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
     shared = {"n": int(known.sum()), "left_out": int((~known).sum()), "clusters": clusters}
     if 2 * known.sum() < len(known):
         return {**shared, "value": None, "reason": UNKNOWN}
-    names, groups = without_names(sums)
-    if clusters < FEWEST_CLUSTERS or min(map(groups.count, groups)) < FEWEST_NAMES:
-        few = f"fewer than {FEWEST_CLUSTERS} clusters, or {FEWEST_NAMES} names of a group"
+    names, groups = strength_without_names(sums)
+    if clusters < FEWEST_OF_SIZE or min(map(groups.count, groups)) < FEWEST_NAMES:
+        few = f"fewer than {FEWEST_OF_SIZE} clusters, or {FEWEST_NAMES} names of a group"
         return {**shared, "value": value, "reason": few}
-    sides = [(without_clusters(sums), [0] * clusters), (names, groups)]
+    sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
     if FORMATS in sums.along:
-        formats = without_formats(sums)
-        if len(formats) < FEWEST_CLUSTERS:
-            return {**shared, "value": value, "reason": f"fewer than {FEWEST_CLUSTERS} prompt formats"}
+        formats = strength_without_units(sums, FORMATS)
+        if len(formats) < FEWEST_OF_SIZE:
+            return {**shared, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
         return {**shared, "value": value, "reason": "equal without each of its clusters and names"}
-    largest = np.maximum(jackknife(sums.without)[0], names_of_groups(sums).variance)
-    largest = np.maximum(largest, format_variance(sums))
     # A size is not below 0, whatever is left of it without noise.
-    high = max(float(root_without_noise(sums.values, largest)) + half, 0.0)
+    high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):
         of_logs = [of_left_out(np.log(without), groups) for without, groups in sides]
         high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))

@@ -1,0 +1,377 @@
+"""How large associations are as a whole, what noise makes of them, where their variance is, and which to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
+from biasgrid.families.underspecified.observe import scores_in_groups
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
+from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.clusters import clusters_of_templates, parse_units
+from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
+from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.noise.by_cluster import TOO_FEW_KNOWN, ByCluster, interval_row, size_row, size_without_clusters
+from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
+from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
+from biasgrid.stats.noise.group_strength import strength_of_groups, strength_row
+from biasgrid.stats.noise.names import NAMES
+from biasgrid.stats.noise.redundancy import clusters_of_cell
+from biasgrid.stats.null import Statistic, held_out_strength, statistic
+from biasgrid.stats.permutation import permutation_test, utilities
+from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
+from biasgrid.tables.measures import MEASURE_KEYS
+
+GROUP_ASSOCIATION = ("subject_group", "attribute")
+MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
+"""Inputs of the flag `mass`."""
+NOT_SIZED = "the strength of gamma is not above 0"
+CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
+STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
+"""Sizes of associations of groups, and of what."""
+UNREAD_CORRELATION = 0.5
+"""The limit of the flag `negation_unread`."""
+
+
+def mu(gamma: Sums) -> float:
+    """Intensity: mean over subjects of the largest |gamma(x, a)| (Li et al., section 3.3)."""
+    return float(statistic(matrix_of_pairs(gamma), "mu"))
+
+
+def eta_of_cell(eta: Sums) -> float:
+    """Mean over subjects and attributes of |eta(x, a)| (Li et al., section 3.3)."""
+    return float(statistic(matrix_of_pairs(eta), "eta"))
+
+
+def share_mu(share_gamma: Sums) -> float:
+    """Intensity of shares: mean over subjects of the largest |share_gamma(x, a)|."""
+    return float(statistic(matrix_of_pairs(share_gamma), "mu"))
+
+
+def matrix_of_pairs(sums: Sums) -> FloatArray:
+    """Returns numbers of pairs, shape (subjects, attributes), NaN where nobody asked."""
+    wide = sums.keys.select(*ASSOCIATION, value=pl.Series(sums.values)).pivot(
+        "attribute", index="subject", values="value"
+    )
+    return wide.drop("subject").to_numpy().astype(np.float64)
+
+
+def mu_corrected(gamma: ByCluster) -> float:
+    """Root of mu² less the square of what noise alone makes of it."""
+    return gamma.corrected("mu")
+
+
+def eta_corrected(eta: ByCluster) -> float:
+    """Root of eta² less the square of what noise alone makes of it."""
+    return eta.corrected("eta")
+
+
+def strength(gamma: ByCluster) -> float:
+    """Root mean square of associations without noise, signed like an adjusted R²."""
+    return gamma.strength()
+
+
+def mu_held_out(gamma: ByCluster) -> float:
+    """Mean over subjects of the association that is largest in all clusters but one, as measured in that one."""
+    return held_out_strength(gamma.sums, gamma.counts)
+
+
+def share_mu_corrected(share_gamma: ByCluster) -> float:
+    """Root of share_mu² less the square of what noise alone makes of it."""
+    return share_gamma.corrected("mu")
+
+
+def share_strength(share_gamma: ByCluster) -> float:
+    """Root mean square of associations of shares without noise, signed like an adjusted R²."""
+    return share_gamma.strength()
+
+
+def question_strength(question_association: ByCluster) -> float:
+    """Root mean square of associations in the question alone without noise, signed like an adjusted R²."""
+    return question_association.strength()
+
+
+def group_strength(share_gamma: Sums) -> float:
+    """Root mean square of associations of groups in shares without the noise of clusters and names."""
+    return strength_of_groups(share_gamma)
+
+
+def question_group_strength(question_association: Sums) -> float:
+    """Root mean square of associations of groups in the question alone without the noise of clusters and names."""
+    return strength_of_groups(question_association)
+
+
+CORRECTED: Mapping[str, Sequence[Callable[[ByCluster], float]]] = {
+    "gamma": (mu_corrected, strength),
+    "eta": (eta_corrected,),
+    "share_gamma": (share_mu_corrected, share_strength),
+    "question_association": (question_strength,),
+}
+"""The sizes that are corrected for noise, by what they are sizes of; models are compared by them."""
+
+
+class CellAssociations:
+    """The associations of a cell of subjects and attributes.
+
+    Attributes:
+        subjects: names of subjects, of two lists those of the first before those of the second.
+        attributes: names of attributes.
+        firsts: of two lists, how many subjects are of the first; None for one list.
+    """
+
+    def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings):
+        """Takes the sums of a cell of which anything was answered."""
+        self.sums, self.settings = sums, settings
+        along = find_sums(sums, "delta", ()).along
+        firsts, others = ([*along[name].units] if name in along else [] for name in ("subjects", "others"))
+        self.subjects, self.attributes = firsts + others, [*along["attributes"].units]
+        self.firsts = len(firsts) if others else None
+
+    def clustered(self, measure: str) -> Sums:
+        """Returns the associations of a kind, along clusters of templates."""
+        return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
+
+    def by_cluster(self, measure: str) -> ByCluster:
+        """Returns the associations of a kind by cluster."""
+        return ByCluster.of(self.clustered(measure), self.subjects, self.attributes)
+
+    def parts(self) -> dict[str, ByCluster]:
+        """Returns by cluster the associations that have corrected sizes, of those that there are."""
+        known = {each.keys["measure"][0] for each in self.sums}
+        return {measure: self.by_cluster(measure) for measure in CORRECTED if measure in known}
+
+    def of_groups(self, measure: str) -> Sums | None:
+        """Returns the associations of a kind of groups of subjects, None where there are none."""
+        rows = [each.keys for each in self.sums if each.keys["measure"][0] == measure]
+        has_groups = (all(key in keys.columns and keys[key].count() for key in GROUP_ASSOCIATION) for keys in rows)
+        return find_sums(self.sums, measure, GROUP_ASSOCIATION) if any(has_groups) else None
+
+    def permuted(self, part: ByCluster) -> dict[str, Any]:
+        """Returns `p` and `method` of the test of any association at all; see `permutation.permutation_test`.
+
+        Two clusters are too few to test by, whatever they are tested with.
+        """
+        if part.clusters < FEWEST_TESTED:
+            return {"p": None, "method": None}
+        scale = part.values if self.firsts is None else utilities(part.values, self.firsts)
+        test = permutation_test(scale, part.counts, self.firsts, self.settings.permutations, self.settings.seed)
+        return {"p": test.p, "method": f"permutation ({'exact' if test.exact else test.tried})" if test.tried else None}
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds what is made of all associations together, and where their variance is.
+
+    Args:
+        estimates: those of the cell.
+        sums: its sums.
+        options: see `measures.measure`.
+        settings: level, seed, clusters and the like.
+    """
+    if not any(each.keys["measure"][0] == "gamma" for each in sums):
+        return CellNumbers(estimates)
+    cell = CellAssociations(sums, settings)
+    parts = cell.parts()
+    gamma, eta = parts["gamma"], parts["eta"]
+    # A test of fewer associations would not be of this number.
+    unlike = {} if gamma.is_representative else {"p": float("nan")}
+    known = fill_row(estimates, "mu", noise_of_size(gamma, "mu") | cell.permuted(gamma) | unlike)
+    known = fill_row(known, "eta", noise_of_size(eta, "eta"))
+    rows = [
+        row_of(parts[measure], size_row(parts[measure], size, settings)) for measure, size in corrected_sizes(parts)
+    ]
+    of_formats = pl.DataFrame()
+    if "share_gamma" in parts:
+        rows[-1]["p"] = cell.permuted(parts["question_association"])["p"]
+        share = parts["share_gamma"]
+        # Without their noise floor they would be taken for bias.
+        unknown = {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
+        of_mu = noise_of_size(share, "mu") | cell.permuted(share) | ({} if share.is_representative else unknown)
+        known = fill_row(known, "share_mu", of_mu)
+        rows += [mass(cell, gamma), *({**CLAIM, **row} for row in rows_of_preferences(cell, estimates))]
+        counted = counted_association(estimates)
+        of_formats = prompt_sign([cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)], settings)
+    held_out = {"measure": "mu_held_out", "value": mu_held_out(gamma), "reason": "measured in what is left out"}
+    table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
+    derived = pl.concat([known, table, of_formats], how="diagonal_relaxed")
+    with_groups = with_permutation_tests(derived, sums, options.get("failure_threshold", 0), settings)
+    return CellNumbers(with_groups, design_of_cell(cell, gamma, estimates))
+
+
+def left_out_of_derived(
+    sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
+    """Yields the numbers that models are compared by and that are made of several sums, with the names of clusters.
+
+    See `corrected_sizes`.
+    """
+    if any(each.keys["measure"][0] == "gamma" for each in sums):
+        cell = CellAssociations(sums, settings)
+        for measure, (name, value, without) in corrected_sizes(cell.parts()):
+            along = cell.clustered(measure).along[TEMPLATES]
+            units = [along.units[place] for place in np.flatnonzero(along.present.any(axis=0)).tolist()]
+            yield name, value, units, without
+
+
+def corrected_sizes(parts: Mapping[str, ByCluster]) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
+    """Yields what associations are sizes of, and each size that is corrected for noise; see `size_without_clusters`."""
+    for measure, part in parts.items():
+        for size in CORRECTED[measure]:
+            yield measure, size_without_clusters(size.__name__, part, size)
+
+
+def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
+    """Returns what noise alone makes of mu or eta, and of how many clusters it is known."""
+    return {"null_mean": part.null_mean(name), "clusters": part.clusters}
+
+
+def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
+    """Fills columns in the row of a measure of the whole cell."""
+    about = pl.all_horizontal(pl.col("measure") == measure, *(pl.col(key).is_null() for key in MEASURE_KEYS))
+    filled = {name: pl.when(about).then(pl.lit(value)).otherwise(name) for name, value in values.items()}
+    return estimates.with_columns(**filled)
+
+
+def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the row of a size with what it is made of."""
+    return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
+
+
+def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
+    """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife interval.
+
+    Returns:
+        A row, with the factor by which masses change with the question as `flag`.
+    """
+    part, of_gamma = cell.by_cluster(MASS_PART), strength(gamma)
+    if not of_gamma > 0:
+        return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
+    row = interval_row(*size_without_clusters("mass", part, strength), cell.settings)
+    numbers = {name: row[name] / of_gamma for name in ("value", "low", "high", "se") if row.get(name) is not None}
+    change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
+    return row_of(part, {**row, **numbers, "flag": f"{np.exp(change):.2f}"})
+
+
+def rows_of_preferences(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yields the flags of associations of shares and of the question alone, and their strengths in groups of names."""
+    yield negation_unread(estimates)
+    yield disagreement(estimates)
+    for measure, of_what in STRENGTHS.items():
+        if of_groups := cell.of_groups(of_what):
+            part = of_groups.clustered(cell.settings.clusters)
+            over = join_factors([TEMPLATES, NAMES, *([FORMATS] if FORMATS in part.along else [])])
+            yield {"measure": measure, "generalises_to": over, **strength_row(part, cell.settings)}
+
+
+def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
+    """The correlation `negation_reading` as a flag: near 1 a model gives the same answers to question and negation."""
+    row = estimates.filter(measure="negation_reading", generalises_to="clusters").row(0, named=True)
+    columns = ("value", "low", "high", "n", "left_out", "clusters", "se", "df", "method", "reason")
+    return {"measure": "negation_unread", **{name: row[name] for name in columns}}
+
+
+def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
+    """Share of the associations significant in gamma or in shares that are not so, on the same side of 0, in both."""
+    rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
+    pairs = rows.drop_nulls(ASSOCIATION)
+    side = pl.when(pl.col("q").fill_nan(None) <= LEVEL).then(pl.col("value").sign()).fill_null(0)
+    sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")
+    either = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
+    apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
+    row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": f"{apart} of {count}"}
+    return {**row, "value": apart / count} if count else {**row, "value": None, "reason": NOTHING_FOUND}
+
+
+def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
+    """Yields what the variances of pairs and of orders are made of.
+
+    Args:
+        groups: the swap groups.
+        known: the same, from `observe.compare_subjects`.
+    """
+    attributes, count = groups.attributes.to_list(), len(groups.attributes)
+    # Half of what C is in one order of the subjects less what it is in the other.
+    scores = scores_in_groups(known)
+    bias = scores[:, :, 0] - scores[:, :, 1]
+    in_order = (bias[..., 0] - bias[..., 1]) / 2
+    orders = (in_order[:, 0] - in_order[:, 1]) / 2
+    squares = (groups.comparison**2, orders**2, np.ones(len(groups.comparison)))
+    columns = [np.bincount(groups.attribute, each, minlength=count) for each in squares]
+    keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": attributes, "n": columns[2].astype(np.int64)})
+    along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None].astype(np.float64))}
+    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
+    subjects, templates = len(groups.subjects), len(groups.templates)
+    pairs, pair = np.unique(groups.one * subjects + groups.other, return_inverse=True)
+    place = (groups.attribute * len(pairs) + pair) * templates + groups.template
+    counts = np.bincount(place, minlength=count * len(pairs) * templates).reshape(count, len(pairs), templates)
+    units = [f"{one} {other}" for one, other in zip(*np.divmod(pairs, subjects), strict=True)]
+    along = {"pairs": Along(units, counts.astype(np.float64))}
+    yield Sums(keys.with_columns(measure=pl.lit(PAIR_COUNTS)), along, TOTAL, compared=False, is_input=True)
+
+
+def design_of_cell(cell: CellAssociations, gamma: ByCluster, estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of `DESIGN`.
+
+    Args:
+        cell: the associations.
+        gamma: those of probabilities by cluster.
+        estimates: those of the cell.
+    """
+    templates, formats = parse_units(find_sums(cell.sums, "delta", ()).along[TEMPLATES].units)
+    cluster_of = clusters_of_templates(templates, cell.settings.clusters)
+    names = sorted({*formats})
+    cell_of = cluster_of * len(names) + np.array([names.index(each) for each in formats])
+    in_formats = gamma
+    if len(names) > 1:
+        of_pairs = find_sums(cell.sums, "gamma", ASSOCIATION)
+        added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
+        along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
+        in_formats = ByCluster.of(replace(of_pairs, along=along), cell.subjects, cell.attributes)
+    variances = variances_of(PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names))
+    tables = [
+        pl.DataFrame(list(variances)),
+        pl.DataFrame([{"name": name, "value": value} for name, value in noise_of(cell, estimates)]),
+        clusters_of_cell(gamma, templates, cluster_of),
+    ]
+    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
+
+
+def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yields how much gamma differs between clusters, and how large associations that are counted must be to be found.
+
+    What a gain adds is left out: it is in proportion to an association, and so nothing where there is none.
+    """
+    of_pairs = cell.clustered("gamma")
+    plain = over_first_factor(replace(of_pairs, interval="t"))
+    own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
+    if len(own):
+        yield "noise_sd", float(np.sqrt(own.mean()))
+        yield "prior_df", over_first_factor(of_pairs).prior.df
+    measure = counted_association(estimates)
+    part = cell.clustered(measure)
+    first = over_first_factor(part)
+    if np.isnan(first.source.variance).all():
+        return
+    sources = [first.source, *sources_of_formats(part, may_grow=True)[:1]]
+    rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
+    q = rows["q"].fill_null(float("nan")).to_numpy()
+    tests = np.count_nonzero(~np.isnan(q))
+    alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
+    yield "mde", detectable_effect(sources, LEVEL)
+    yield "mde_fdr", detectable_effect(sources, alpha)
+
+
+def counted_association(estimates: pl.DataFrame) -> str:
+    """Returns the measure whose associations are counted: of the question alone where the negation is not read."""
+    rows = estimates.filter(measure="negation_reading", generalises_to="clusters")
+    is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
+    return "question_association" if is_unread else "share_gamma"

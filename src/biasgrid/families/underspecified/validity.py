@@ -1,0 +1,138 @@
+"""What tells whether a cell was measured at all: how much was answered, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.underspecified.observe import PRONOUN_SCORES, answered_groups, scores_in_groups
+from biasgrid.families.underspecified.swap_groups import subject_groups_of
+from biasgrid.families.validity import (
+    ROWS_CHECKED_AT_ONCE,
+    equal_scores,
+    few_names,
+    improbable,
+    score_checks,
+    unknown_tokens,
+)
+from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
+from biasgrid.tables.completeness import Check
+
+CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+
+
+def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Returns the share of swap groups in which all four instances were answered."""
+    row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
+    return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
+
+
+def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+    """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
+
+    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+
+    Args:
+        observations: from `observe`.
+        outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
+    """
+    key, sides = "subject", ("subject1", "subject2")
+    if not observations["group1"].is_null().all():
+        key, sides = "subject_group", ("group1", "group2")
+    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
+    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
+    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
+    place, templates = number_templates(template_units(observations))
+    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
+    # What is of one group on both sides counts once for it.
+    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
+    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
+    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
+    compared = columns[..., 3].sum(axis=1) > 0
+    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
+    keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
+    if len(keys):
+        along = {TEMPLATES: Along(templates, columns[compared])}
+        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
+        yield sums.named(f"{outcome}_difference")
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
+    observations = answered_groups(cell.observations)
+    yield from unknown_tokens(cell.predictions)
+    if observations.is_empty():
+        return
+    yield from score_checks(cell.instances, cell.predictions)
+    scores = scores_in_groups(observations).reshape(-1, 2)
+    yield from equal_scores(scores)
+    if cell.options["task"] in ("fill-mask", "text-generation"):
+        in_their_place = ""
+        if PRONOUN_SCORES in observations.columns:
+            found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
+            in_their_place = f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
+        yield improbable(scores, in_their_place)
+    if "answer" in cell.predictions.collect_schema():
+        yield neither_subject(cell.instances, cell.predictions)
+    yield order(cell.measures)
+    yield balance(cell.measures)
+    names = subject_groups_of(observations)
+    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
+
+
+def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
+    """Returns the share of instances whose answer names neither subject.
+
+    Args:
+        instances: with `instance` and both candidates.
+        predictions: with `instance` and `answer`.
+    """
+    asked = instances.select("instance", *CANDIDATE_COLUMNS).collect()
+    answered = join_answers(asked, predictions.select("instance", "answer").collect())
+    parts = [
+        part.group_by(*CANDIDATE_COLUMNS, "answer").agg(count=pl.len())
+        for part in answered.iter_slices(ROWS_CHECKED_AT_ONCE)
+    ]
+    distinct = pl.concat(parts).group_by(*CANDIDATE_COLUMNS, "answer").agg(pl.col("count").sum())
+    names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
+    answer = bare_text(pl.col("answer"))
+    # A part of a name is one as well: some models leave out an article.
+    part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
+    whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
+    neither = int(distinct.filter(~(part | whole))["count"].sum())
+    return Check("neither_subject", neither / len(answered), len(answered))
+
+
+def join_answers(asked: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+    """Joins what was said to what was asked; much faster where both are in one order, as a run leaves them."""
+    if said["instance"].equals(asked["instance"]):
+        return asked.with_columns(said["answer"])
+    return asked.join(said, on="instance")
+
+
+def bare_text(text: pl.Expr) -> pl.Expr:
+    """Returns letters and digits alone, in lower case: tokens that are joined again have other spaces."""
+    return text.cast(pl.String).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+
+
+def order(measures: pl.DataFrame) -> Check:
+    """Returns the larger of delta and epsilon as a share of the answer probability."""
+    names = {"delta": "order", "epsilon": "negation"}
+    whole = measures.filter(pl.col("measure").is_in([*names, "answer_probability"]))
+    value = dict(whole.select("measure", "value").iter_rows())
+    scale = value["answer_probability"]
+    shares = {name: value[name] / scale if scale > 0 else 0.0 for name in names}
+    text = ", ".join(f"{of} by {shares[name]:.0%} of the answer probability ({name})" for name, of in names.items())
+    return Check("order", max(shares.values()), int(whole["n"][0]), flag=text)
+
+
+def balance(measures: pl.DataFrame) -> Check:
+    """Returns how often the subject is asked that is asked least often, compared with that which is most often."""
+    of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
+    asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
+    return Check("balance", float(asked.min() / asked.max()), len(asked))
