@@ -12,6 +12,7 @@ import polars as pl
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load_reference
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     cut_by_scorer,
     cut_short,
@@ -23,24 +24,27 @@ from biasgrid.families.measures import (
 )
 from biasgrid.families.probe.definitions import (
     CombinedMetric,
-    Disparity,
     ExpectedShare,
-    GroupComparison,
     LabelRate,
+    LetterMeaning,
     Metric,
     ObservationMetric,
     OfAsked,
+    OneWord,
+    OptionLetter,
     OwnMetric,
-    WordShare,
     YesNo,
 )
 from biasgrid.families.probe.evidence import evidence
 from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.metrics.formulas import (
+    SHARES_APART,
     Whole,
     above_chance,
     compared_values,
     finish_of_group,
+    interval_of_metric,
+    is_of_shares,
     parts_of_combined,
     wholes_of_probe,
 )
@@ -50,7 +54,6 @@ from biasgrid.families.probe.metrics.sums import (
     CellObservations,
     ItemSums,
     Units,
-    is_of_two,
     of_answers_alone,
     part_of_answers,
     parts_by_value,
@@ -61,16 +64,23 @@ from biasgrid.families.probe.metrics.sums import (
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
 from biasgrid.families.probe.pack import Probe
 from biasgrid.families.probe.section import INTERVALS_OF_MODE
-from biasgrid.families.probe.validity import knows_right_answers, validity
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
+from biasgrid.tables.completeness import Check
+from biasgrid.tables.metric import read_definitions
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
-SHARES_APART: IntervalMethod = "difference of shares"
 LEAST_NAMES = 2
 """Of fewer names a group's answers cannot vary."""
 OWN_REASON = "made by the probe's own class"
 """Why what a class makes of observations has no interval."""
+ANSWERS_NAMED = 3
+"""How many answers are shown in which nothing was found."""
+RIGHT = ("accuracy", "tpr", "tnr")
+"""What metrics average of probes that know the right answers."""
+CHOICES = (OptionLetter, LetterMeaning, OneWord, YesNo)
+"""Evaluators of answers that choose among a few."""
 
 
 class Share(NamedTuple):
@@ -247,21 +257,6 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
             yield from among_answers(name, metric, cell)
 
 
-def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
-    """Returns how the interval of a metric is made."""
-    if whole.is_ratio or whole.finish.candidates:
-        return "none" if whole.is_ratio else "largest"
-    if is_of_two(metric) and is_of_shares(metric):
-        return SHARES_APART
-    return "effective Wilson" if isinstance(metric, ExpectedShare | LabelRate | WordShare) else "t"
-
-
-def is_of_shares(metric: Metric) -> bool:
-    """Says whether a metric is a share, or compares shares."""
-    compares = isinstance(metric, GroupComparison) and metric.of != "mean"
-    return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
-
-
 def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
     """What a metric is, or compares, of the answers of each group alone, where there are groups.
 
@@ -351,8 +346,8 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
-    """Share of right answers - 1 / number of labels, where a probe knows which answers are right."""
-    if knows_right_answers(cell.probe):
+    """Share of right answers - 1 / number of labels, where a probe knows which are right, not only stereotypical."""
+    if cell.probe.labels and any(metric.base in RIGHT for metric in cell.probe.head.metric.values()):
         accuracy = ExpectedShare(kind="accuracy")
         part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
         yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
@@ -383,3 +378,73 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
         left_out=pl.lit(left_out, pl.Int64),
         reason=pl.lit(OWN_REASON),
     )
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
+    scores, labels, chosen = None, None, None
+    if "probabilities" in cell.predictions.collect_schema():
+        lists = cell.predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
+        scores = np.array([each for each in lists if None not in each], dtype=np.float64)
+    if isinstance(read_probe_of_cell(cell.options).head.evaluator, CHOICES):
+        chosen = chosen_labels(cell)
+        # Who gives the answer that is expected of all prompts says what is expected.
+        varies = chosen["expected"].null_count() or chosen["expected"].n_unique() > 1
+        labels = chosen.select("value", name="label") if varies else None
+    flags = read_definitions("families/probe").of("flags")
+    yield from checks_of_cell(cell, flags, CheckedAnswers(scores, scores, labels=labels))
+    yield undetected(cell)
+    if chosen is not None:
+        yield from first_option(chosen)
+    yield few_items(cell.observations)
+
+
+def undetected(cell: MeasuredCell) -> Check:
+    """Answers in which nothing was found / answers."""
+    answers = cell.observations.unique("instance")
+    share = float(answers["undetected"].mean())  # type: ignore[arg-type]
+    return Check("undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers))
+
+
+def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
+    """Returns the commonest answers in which nothing was found.
+
+    Args:
+        predictions: the answers.
+        answers: a row for each instance, with `undetected`.
+    """
+    if "response" not in predictions.collect_schema():
+        return "none is a text"
+    silent = answers.filter("undetected").select("instance").lazy()
+    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
+    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
+    commonest = counts.head(ANSWERS_NAMED).collect()["response"]
+    return ", ".join(map(shortened, commonest))
+
+
+def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
+    """Returns what was chosen: of a text its label, of probabilities each label with its own.
+
+    Returns:
+        `label`, `expected`, `value`, and `position`, the place of the label among the options as they were asked, null
+        where there are no options.
+    """
+    asked = cell.instances.select("instance", pl.col("options").cast(pl.List(pl.String))).collect()
+    rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
+    rows = rows.join(asked, on="instance", how="left", maintain_order="left")
+    places = rows.select("label", "options").unique(maintain_order=True)
+    position = [options.index(label) + 1 if label in options else None for label, options in places.rows()]
+    placed = places.with_columns(position=pl.Series(position, dtype=pl.Int64))
+    found = rows.join(placed, on=["label", "options"], how="left", maintain_order="left")
+    return found.select("label", "expected", "value", pl.format("option {}", "position").alias("position"))
+
+
+def first_option(chosen: pl.DataFrame) -> Iterator[Check]:
+    """Answers that choose the commonest place among the options / answers that choose an option."""
+    yield from commonest_share("first_option", chosen.select("value", name="position").drop_nulls())
+
+
+def few_items(observations: pl.DataFrame) -> Check:
+    """How many items were asked."""
+    items = observations["item"].n_unique()
+    return Check("few_items", items, items)

@@ -35,15 +35,16 @@ from biasgrid.families.rewriting.prompt_sums import (
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.families.rewriting.similarity import list_deviation, list_range
 from biasgrid.families.rewriting.words import word_measures
-from biasgrid.families.validity import same_text, text_checks
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.stats.sums import IntervalMethod, Sums
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.metric import options_text
+from biasgrid.tables.metric import options_text, read_definitions
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
 FOLDED = "folded at 0"
+FLAGS = read_definitions("families/rewriting").of("flags").keys()
 OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer", "undetected": "empty"}
 """How the observations of this family call outcomes."""
 SCORE = pl.col("value")
@@ -301,9 +302,9 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
     yield silent(answers)
-    yield from text_checks(cell.predictions)
-    if answers["prompt"].n_unique() > 1:
-        yield from same_text(cell.predictions)
+    # All answers to one prompt may well be the same.
+    flags = FLAGS if answers["prompt"].n_unique() > 1 else FLAGS - {"same_text"}
+    yield from checks_of_cell(cell, flags, CheckedAnswers())
     yield few_prompts(answers)
 
 

@@ -21,7 +21,7 @@ from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
 from biasgrid.families.statement.table_parts import TableParts
-from biasgrid.families.validity import equal_scores, few_names, improbable, one_answer, score_checks, unknown_tokens
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
@@ -33,10 +33,11 @@ from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.instances import PROMPT_FORMAT
-from biasgrid.tables.metric import options_text
+from biasgrid.tables.metric import options_text, read_definitions
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
+FLAGS = read_definitions("families/statement").of("flags")
 OUTPUT_TYPE: Sort = "classes"
 CASE_SEPARATOR = "\x1f"
 CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
@@ -173,16 +174,11 @@ def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    yield from unknown_tokens(cell.predictions)
-    yield from score_checks(cell.instances, cell.predictions)
-    scored = cell.observations.select("yes", "no").drop_nulls().to_numpy()
-    yield from equal_scores(scored)
-    if len(scored):
-        yield improbable(scored)
-    yield unanswered(cell.observations["says_yes"])
-    answers = cell.observations["says_yes"].drop_nulls()
-    yield from one_answer(pl.DataFrame({"name": answers, "value": [1.0] * len(answers)}))
-    yield from few_names(by_class(cell.observations).select("bias_type", "group", name="subject"))
+    observations, scores = cell.observations, cell.observations.select("yes", "no").drop_nulls().to_numpy()
+    labels = observations.select(name="says_yes").drop_nulls().with_columns(value=1.0)
+    names = by_class(observations).select("bias_type", "group", name="subject")
+    yield from checks_of_cell(cell, FLAGS, CheckedAnswers(scores, scores, labels=labels, names=names))
+    yield unanswered(observations["says_yes"])
 
 
 def unanswered(answers: pl.Series) -> Check:

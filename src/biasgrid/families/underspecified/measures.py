@@ -42,10 +42,8 @@ from biasgrid.families.underspecified.observe import (
 )
 from biasgrid.families.validity import (
     ROWS_CHECKED_AT_ONCE,
-    equal_scores,
-    few_names,
-    improbable,
-    score_checks,
+    CheckedAnswers,
+    checks_of_cell,
     unknown_tokens,
 )
 from biasgrid.groups.measures import finishes as finishes_of_groups
@@ -55,7 +53,7 @@ from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.instances import OF_FORMAT
-from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT, read_definitions
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
 
@@ -293,20 +291,20 @@ def evidence(cell: MeasuredCell) -> Evidence:
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `declared.SWAP_GROUP_FLAGS`."""
     observations = answered_groups(cell.observations)
-    yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
+        yield from unknown_tokens(cell.predictions)
         return
-    yield from score_checks(cell.instances, cell.predictions)
     scores = scores_in_groups(observations).reshape(-1, 2)
-    yield from equal_scores(scores)
+    names = subject_groups_of(observations)
+    names = names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject")
+    answers = CheckedAnswers(scores, names=names)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        yield improbable(scores, mass_of_pronouns(observations))
+        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(observations))
+    yield from checks_of_cell(cell, read_definitions("families/underspecified").of("flags"), answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    names = subject_groups_of(observations)
-    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
 
 
 def mass_of_pronouns(observations: pl.DataFrame) -> str:

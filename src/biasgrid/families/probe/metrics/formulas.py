@@ -21,12 +21,17 @@ from biasgrid.families.probe.definitions import (
     CountOfLabel,
     CovariateLine,
     Disparity,
+    ExpectedShare,
     GroupComparison,
+    LabelRate,
+    Metric,
     ObservationMetric,
     WordShare,
 )
 from biasgrid.families.probe.pack import Probe
-from biasgrid.stats.sums import DIFFERENCE, MEAN, TOTAL, Candidate, Finish, Function, mean
+from biasgrid.stats.sums import DIFFERENCE, MEAN, TOTAL, Candidate, Finish, Function, IntervalMethod, mean
+
+SHARES_APART: IntervalMethod = "difference of shares"
 
 
 class Whole(NamedTuple):
@@ -125,6 +130,27 @@ def placed(parts: Sequence[Whole]) -> Iterator[tuple[Whole, slice]]:
 def is_signed(metric: GroupComparison) -> bool:
     """Says whether the first of two groups is compared with the second, not the largest with the smallest."""
     return metric.groups is not None and len(metric.groups) == 2
+
+
+def is_of_two(metric: Metric) -> bool:
+    """Says whether a metric is the difference of two named groups, whose names are two lists."""
+    compares = isinstance(metric, WordShare) or (isinstance(metric, GroupComparison) and metric.kind == "difference")
+    return compares and len(getattr(metric, "groups", None) or ()) == 2
+
+
+def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
+    """Returns how the interval of a metric is made."""
+    if whole.is_ratio or whole.finish.candidates:
+        return "none" if whole.is_ratio else "largest"
+    if is_of_two(metric) and is_of_shares(metric):
+        return SHARES_APART
+    return "effective Wilson" if isinstance(metric, ExpectedShare | LabelRate | WordShare) else "t"
+
+
+def is_of_shares(metric: Metric) -> bool:
+    """Says whether a metric is a share, or compares shares."""
+    compares = isinstance(metric, GroupComparison) and metric.of != "mean"
+    return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
 
 
 def wholes_of_probe(probe: Probe) -> dict[str, Whole]:
