@@ -117,8 +117,8 @@ def test_names_are_counted_where_several_stand_for_a_group() -> None:
 
 def test_a_cell_has_the_checks_that_its_family_names_and_gives_something_to_look_at() -> None:
     predictions = predictions_of("choice", asked(), probabilities=[[1.0, 0.0]] * 4)
-    cell = MeasuredCell(asked().lazy(), predictions.lazy(), pl.DataFrame(), pl.DataFrame(), {})
-    answers = CheckedAnswers(scores=np.array([[1.0, 0.0]] * 4), labels=pl.DataFrame({"name": ["Yes"], "value": [1.0]}))
     flags = ["one_answer", "equal_scores", "saturated_scores", "few_names"]
-    found = {check.measure: check.value for check in checks_of_cell(cell, flags, answers)}
+    cell = MeasuredCell(asked().lazy(), predictions.lazy(), pl.DataFrame(), pl.DataFrame(), {}, flags)
+    answers = CheckedAnswers(scores=np.array([[1.0, 0.0]] * 4), labels=pl.DataFrame({"name": ["Yes"], "value": [1.0]}))
+    found = {check.measure: check.value for check in checks_of_cell(cell, answers)}
     assert found == {"saturated_scores": 1, "equal_scores": 0, "one_answer": 1}

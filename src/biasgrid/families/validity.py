@@ -1,12 +1,12 @@
 """Checks whether a cell was measured at all, those that families share.
 
-Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`; `checks_of_cell` makes these,
+Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`: `checks_of_cell` makes these,
 and `tables.completeness` compares them with the limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -232,13 +232,12 @@ class CheckedAnswers(NamedTuple):
     names: pl.DataFrame | None = None
 
 
-def checks_of_cell(cell: MeasuredCell, flags: Collection[str], answers: CheckedAnswers) -> Iterator[Check]:
+def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Check]:
     """Yields those of the checks here that are among the flags of a dataset, and that can be made.
 
     Args:
-        cell: the cell.
-        flags: the names of the flags.
-        answers: what the family says of them.
+        cell: the cell, with the names of its flags; all are made where it has none.
+        answers: what the family says of its answers.
     """
     predictions = (cell.predictions,)
     made: dict[Callable[..., Iterator[Check]], tuple[object, ...]] = {
@@ -254,5 +253,6 @@ def checks_of_cell(cell: MeasuredCell, flags: Collection[str], answers: CheckedA
         few_names: (answers.names,),
     }
     for check, given in made.items():
-        if check.__name__ in flags and all(each is not None for each in given):
+        is_flag = cell.names is None or check.__name__ in cell.names
+        if is_flag and all(each is not None for each in given):
             yield from check(*given)

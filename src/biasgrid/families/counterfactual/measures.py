@@ -20,7 +20,6 @@ from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import derive
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.metric import read_definitions
 
 __all__ = ["OBSERVATIONS", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
@@ -45,7 +44,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
 
 
-FLAGS = read_definitions("families/counterfactual").of("flags")
 NORMAL_QUANTILE = 1.959963984540054
 """That of 97.5 %, for intervals of 95 %."""
 
@@ -57,7 +55,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     scores = said.probabilities if isinstance(said, ClassOutputs | TargetOutputs) else None
     word_scores = scores if isinstance(said, TargetOutputs) else None
     names = asked.select("bias_type", "group", name="term")
-    yield from checks_of_cell(cell, FLAGS, CheckedAnswers(scores, word_scores, names=names))
+    yield from checks_of_cell(cell, CheckedAnswers(scores, word_scores, names=names))
     if isinstance(said, ClassOutputs):
         shares = confusion_matrix(said)
         yield balanced_accuracy(shares, asked["case"].n_unique())

@@ -68,7 +68,6 @@ from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.metric import read_definitions
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 LEAST_NAMES = 2
@@ -391,8 +390,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         # Who gives the answer that is expected of all prompts says what is expected.
         varies = chosen["expected"].null_count() or chosen["expected"].n_unique() > 1
         labels = chosen.select("value", name="label") if varies else None
-    flags = read_definitions("families/probe").of("flags")
-    yield from checks_of_cell(cell, flags, CheckedAnswers(scores, scores, labels=labels))
+    yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels))
     yield undetected(cell)
     if chosen is not None:
         yield from first_option(chosen)

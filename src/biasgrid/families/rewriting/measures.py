@@ -40,11 +40,10 @@ from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.stats.sums import IntervalMethod, Sums
 from biasgrid.tables.completeness import Check
-from biasgrid.tables.metric import options_text, read_definitions
+from biasgrid.tables.metric import options_text
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
 FOLDED = "folded at 0"
-FLAGS = read_definitions("families/rewriting").of("flags").keys()
 OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer", "undetected": "empty"}
 """How the observations of this family call outcomes."""
 SCORE = pl.col("value")
@@ -302,9 +301,10 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
     yield silent(answers)
+    checks = checks_of_cell(cell, CheckedAnswers())
     # All answers to one prompt may well be the same.
-    flags = FLAGS if answers["prompt"].n_unique() > 1 else FLAGS - {"same_text"}
-    yield from checks_of_cell(cell, flags, CheckedAnswers())
+    several = answers["prompt"].n_unique() > 1
+    yield from (check for check in checks if several or check.measure != "same_text")
     yield few_prompts(answers)
 
 

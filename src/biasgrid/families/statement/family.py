@@ -10,6 +10,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.statement.pack import StatementFiles, StatementPack
+from biasgrid.families.statement.reading import StatementMode
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -39,6 +40,7 @@ class Statements(Family):
     group_number = "difference"
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
+    modes = StatementMode.replications
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.of("flags")
@@ -58,7 +60,7 @@ class Statements(Family):
         return StatementFiles(
             templates=folder / section.templates,
             domains=folder / section.domains,
-            as_original=section.mode == "apes",
+            mode=section.mode,
             repetitions=section.repetitions,
             sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
@@ -69,7 +71,7 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
         section = section_of(grid, dataset)
-        own = DEFINITIONS.of("measures", "unanswered", "negations", *(["apes"] if section.mode == "apes" else []))
+        own = DEFINITIONS.of("measures", "unanswered", "negations", *filter(None, [section.mode]))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 

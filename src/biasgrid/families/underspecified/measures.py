@@ -53,7 +53,7 @@ from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, sum_
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.instances import OF_FORMAT
-from biasgrid.tables.metric import STEREOTYPE_AGREEMENT, read_definitions
+from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity"]
 
@@ -300,7 +300,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     answers = CheckedAnswers(scores, names=names)
     if cell.options["task"] in ("fill-mask", "text-generation"):
         answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(observations))
-    yield from checks_of_cell(cell, read_definitions("families/underspecified").of("flags"), answers)
+    yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
