@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.base.references import load, stage
-from biasgrid.stats.recomputed import recompute_measures, with_keys
+from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import check_rows, read_whole_cell

@@ -12,9 +12,9 @@ from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.probe.definitions import ObservationMetric
-from biasgrid.families.probe.metrics.sums import averaging_terms, needed_keys, rows_where, with_key_columns
 from biasgrid.families.probe.observe import ANSWER, read_probe_of_cell
 from biasgrid.families.probe.pack import Probe
+from biasgrid.families.probe.sums import averaging_terms, needed_keys, rows_where, with_key_columns
 from biasgrid.tables.evidence import Evidence
 
 UNDETECTED = "undetected_answers"

@@ -35,8 +35,7 @@ from biasgrid.families.probe.definitions import (
     YesNo,
 )
 from biasgrid.families.probe.evidence import evidence
-from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.metrics.formulas import (
+from biasgrid.families.probe.formulas import (
     SHARES_APART,
     Whole,
     above_chance,
@@ -46,9 +45,13 @@ from biasgrid.families.probe.metrics.formulas import (
     is_of_shares,
     parts_of_combined,
     wholes_of_probe,
+    with_claims,
 )
-from biasgrid.families.probe.metrics.intervals import with_claims
-from biasgrid.families.probe.metrics.sums import (
+from biasgrid.families.probe.keys import BY_GROUP
+from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.pack import Probe
+from biasgrid.families.probe.section import ProbeMode
+from biasgrid.families.probe.sums import (
     ASKED,
     CellObservations,
     ItemSums,
@@ -60,9 +63,6 @@ from biasgrid.families.probe.metrics.sums import (
     sums_of_part,
     sums_of_whole,
 )
-from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
-from biasgrid.families.probe.pack import Probe
-from biasgrid.families.probe.section import ProbeMode
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested

@@ -1,19 +1,20 @@
-"""The formulas of the kinds of metrics: how each is made of sums over items, which the probe's file alone tells.
+"""The kinds of metrics: how each is made of sums over items, which the probe's file alone tells, and its interval.
 
 The sums of a metric are those of the values that it compares, side by side; of one that compares none those of all.
-Functions of sums take any shape (..., columns).
+Both ends of the interval of a share are moved out by what names do, a gap without a sign has the ends of the signed
+differences of its groups, all of which hold at once, and a ratio joins the intervals of both groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, combinations
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
-from biasgrid.base.arrays import FloatArray
 from biasgrid.families.probe.definitions import (
     GROUP_KEY,
     CategoryScores,
@@ -28,8 +29,46 @@ from biasgrid.families.probe.definitions import (
     ObservationMetric,
     WordShare,
 )
+from biasgrid.families.probe.keys import BY_GROUP
 from biasgrid.families.probe.pack import Probe
-from biasgrid.stats.sums import DIFFERENCE, MEAN, TOTAL, Candidate, Finish, Function, IntervalMethod, mean
+from biasgrid.stats.functions import (
+    LINE_COLUMNS,
+    difference_of_halves,
+    difference_of_means,
+    distance_from_centre,
+    high_less_low,
+    join_numbers,
+    number_of_columns,
+    pearson,
+    ratio_of_means,
+    size,
+    slope_of_line,
+    smoothed_share,
+    spread_of_means,
+)
+from biasgrid.stats.noise.items import (
+    ANY_RATIO,
+    PAIR,
+    WILSON,
+    Claim,
+    claim_of_gap,
+    claim_of_ratio,
+    part_of_items,
+    shares_over_names,
+    without_sign,
+)
+from biasgrid.stats.noise.names import NAMES
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    MEAN,
+    PAIR_OF_LISTS,
+    TOTAL,
+    Candidate,
+    Finish,
+    Function,
+    IntervalMethod,
+    Sums,
+)
 
 SHARES_APART: IntervalMethod = "difference of shares"
 
@@ -102,25 +141,28 @@ def largest(name: str, parts: Sequence[Whole]) -> Finish:
     functions = functions_of_parts(parts)
     candidates = [
         each._replace(function=partial(number_of_columns, columns=place, function=each.function))
-        for part, place in placed(parts)
+        for part, place in columns_of_parts(parts)
         for each in part.finish.candidates or [Candidate(part.finish.function, by_size=False)]
     ]
     is_ratio = any(part.is_ratio for part in parts)
-    return Finish(name, partial(joined, functions=functions, join=np.max), () if is_ratio else candidates)
+    return Finish(name, partial(join_numbers, functions=functions, join=np.max), () if is_ratio else candidates)
 
 
 def average(name: str, parts: Sequence[Whole]) -> Finish:
     """Sum of the metrics / how many they are."""
     functions = functions_of_parts(parts)
-    return Finish(name, partial(joined, functions=functions, join=np.mean))
+    return Finish(name, partial(join_numbers, functions=functions, join=np.mean))
 
 
 def functions_of_parts(parts: Sequence[Whole]) -> list[Function]:
     """Returns what makes each of some numbers of sums side by side."""
-    return [partial(number_of_columns, columns=place, function=part.finish.function) for part, place in placed(parts)]
+    return [
+        partial(number_of_columns, columns=place, function=part.finish.function)
+        for part, place in columns_of_parts(parts)
+    ]
 
 
-def placed(parts: Sequence[Whole]) -> Iterator[tuple[Whole, slice]]:
+def columns_of_parts(parts: Sequence[Whole]) -> Iterator[tuple[Whole, slice]]:
     """Yields numbers and which columns these have, of sums side by side."""
     ends = accumulate(part.width for part in parts)
     for part, end in zip(parts, ends, strict=True):
@@ -239,154 +281,140 @@ def compared_values(metric: ObservationMetric, probe: Probe) -> Sequence[str]:
     return sorted({str(keys[metric.by]) for keys in asked if keys.get(metric.by) is not None})
 
 
-def means_of_parts(sums: FloatArray) -> FloatArray:
-    """Returns the means of several parts, shape (..., parts), NaN of nothing.
+ONE_NAME = "one name: nothing can be said of the group"
+"""Why a claim about a group has no interval."""
+AT_CHANCE = "at_chance"
+"""The measure of how far above chance right answers are."""
+OVER_ITEMS, OVER_ALL = "items", "items x names"
+LEAST_ITEMS = 2
+KEY = ("measure", "options", "group")
+"""What names a number of a probe that compares no two groups by name."""
+Key = tuple[str, str, str | None]
+
+
+def with_claims(estimates: pl.DataFrame, parts: Sequence[Sums], probe: Probe, alpha: float) -> pl.DataFrame:
+    """Gives the numbers of a probe their intervals over items and names.
 
     Args:
-        sums: shape (..., 2 * parts), sum and count of each part.
-    """
-    return mean(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
-
-
-def spread_of_means(sums: FloatArray) -> FloatArray:
-    """Returns the largest mean less the smallest, NaN where one is not known."""
-    values = means_of_parts(sums)
-    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
-
-
-def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
-    """Returns the mean of one part less that of another."""
-    return mean(sums[..., 2 * one : 2 * one + 2]) - mean(sums[..., 2 * other : 2 * other + 2])
-
-
-def ratio_of_means(sums: FloatArray, signed: bool) -> FloatArray:
-    """Returns the mean of the first part by that of the second, or the smallest by the largest; of zeros alone 1."""
-    values = means_of_parts(sums)
-    if signed:
-        above, below = values[..., 0], values[..., 1]
-    else:
-        above, below = values.min(axis=-1), values.max(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where((above == 0) & (below == 0), 1.0, above / below)
-
-
-def distance_from_centre(sums: FloatArray, centre: float) -> FloatArray:
-    """Returns how far means are above what is fair."""
-    return mean(sums) - centre
-
-
-def size(sums: FloatArray, function: Function) -> FloatArray:
-    """Returns a number without its sign."""
-    return np.abs(function(sums))
-
-
-def difference_of_halves(sums: FloatArray, function: Function) -> FloatArray:
-    """Returns the number of the first half of the columns less that of the second."""
-    half = sums.shape[-1] // 2
-    return function(sums[..., :half]) - function(sums[..., half:])
-
-
-def smoothed_share(sums: FloatArray, plus: float) -> FloatArray:
-    """Returns the share of one kind of two, with so many more of either counted."""
-    return mean(sums + np.array([plus, 2 * plus]))
-
-
-def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> FloatArray:
-    """Returns the mean of the means of some parts less that of the others.
-
-    Args:
-        sums: shape (..., 2 * parts).
-        high: how many of the parts, the first ones, are added; the others are subtracted.
-        times: what the number is multiplied with.
-        plus: what is added then.
+        estimates: from `stats.estimate`.
+        parts: the sums.
+        probe: the probe, with what its rates are of.
+        alpha: how often intervals miss.
 
     Returns:
-        Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
+        The same rows, and `items_part` of each metric whose interval is over names too.
     """
-    values = means_of_parts(sums)
-    number = mean_without_nan(values[..., :high])
-    if values.shape[-1] > high:
-        number = number - mean_without_nan(values[..., high:])
-    return times * number + plus
+    claims: dict[Key, Claim] = {}
+    for part in parts:
+        claims |= claims_of_shares(part, alpha)
+    for name, metric in probe.head.metric.items():
+        if found := claim_of_metric(name, metric, parts, alpha):
+            claims[name, "", None] = found
+    over_all = {key_of(part) for part in parts if len(part.along) > 1}
+    # In probes, the terms of two lists are names.
+    factors = pl.col("generalises_to").str.replace(PAIR_OF_LISTS, "names", literal=True)
+    rows = estimates.with_columns(factors).join(
+        claims_table(claims), on=KEY, how="left", nulls_equal=True, maintain_order="left"
+    )
+    taken = pl.col("is_claim") & pl.col("other").is_null() & pl.col("claim").is_not_null()
+    claim = pl.col("claim").struct
+    over = pl.when(bool(over_all)).then(pl.lit(OVER_ALL)).otherwise(pl.lit(OVER_ITEMS))
+    rows = rows.with_columns(
+        *(pl.when(taken).then(claim.field(name)).otherwise(name).alias(name) for name in TAKEN),
+        *(pl.when(~taken).then(name).alias(name) for name in ("se", "df")),
+        generalises_to=pl.when(taken).then(over).otherwise("generalises_to"),
+    ).drop("claim")
+    rows = rows.with_columns(method=pl.when(pl.col("low").is_not_null()).then("method"))
+    is_few = pl.col("low").is_null() & pl.col("value").is_not_null() & (pl.col("clusters") >= LEAST_ITEMS)
+    one_name = is_few & (pl.col("generalises_to") == OVER_ALL) & (pl.col("reason").ne_missing(ANY_RATIO))
+    rows = rows.with_columns(reason=pl.when(one_name).then(pl.lit(ONE_NAME)).otherwise("reason"))
+    parts_of_items = {key: claim.items_part for key, claim in claims.items() if key[0] in probe.head.metric}
+    of_two_groups = (part for part in parts if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all())
+    parts_of_items |= {key_of(part): part_of_items(part, alpha) for part in of_two_groups}
+    return pl.concat([rows, items_part(parts_of_items, rows)], how="diagonal_relaxed")
 
 
-def mean_without_nan(values: FloatArray) -> FloatArray:
-    """Returns the means of the last axis without what is NaN, NaN where all is."""
-    known = ~np.isnan(values)
-    return mean(np.stack([np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))
+TAKEN = ("low", "high", "method", "p", "null_mean", "reason")
+"""What is taken from claims."""
 
 
-def number_of_columns(sums: FloatArray, function: Function, columns: slice) -> FloatArray:
-    """Returns a number of some of the columns."""
-    return function(sums[..., columns])
+def claims_table(claims: Mapping[Key, Claim]) -> pl.DataFrame:
+    """Returns claims by `KEY`, each in the column `claim`."""
+    numbers = dict.fromkeys(("low", "high", "items_part", "p", "null_mean"), pl.Float64)
+    kind = pl.Struct({name: numbers.get(name, pl.String) for name in Claim._fields})
+    known = [
+        {name: None if isinstance(each, float) and np.isnan(each) else each for name, each in claim._asdict().items()}
+        for claim in claims.values()
+    ]
+    keys = pl.DataFrame(list(claims), schema=dict.fromkeys(KEY, pl.String), orient="row")
+    return keys.with_columns(claim=pl.Series(known, dtype=kind))
 
 
-def joined(sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]) -> FloatArray:
-    """Returns what several numbers make together, NaN where one of them is not known."""
-    return np.asarray(join([each(sums) for each in functions], axis=0))
+def key_of(part: Sums) -> Key:
+    """Returns what names the first of some numbers."""
+    measure, options, group = part.keys.select(KEY).row(0)
+    return measure, options, group
 
 
-LEAST_SPREAD = 1e-12
-"""Below this a sum of squares is that of equal numbers."""
-LINE_COLUMNS = 6
-"""How many sums a line is made of."""
+def claims_of_shares(part: Sums, alpha: float) -> dict[Key, Claim]:
+    """Returns the claims of shares, and of how far these are above chance, where names are a factor."""
+    measure, options = part.keys.select("measure", "options").row(0)
+    if NAMES not in part.along or (part.interval != WILSON and measure != AT_CHANCE):
+        return {}
+    (values, low, high), items = shares_over_names(part, alpha)
+    shift = part.values - values
+    groups = part.keys["group"].to_list()
+    return {
+        (measure, options, group): Claim(low[each] + shift[each], high[each] + shift[each], WILSON, items[each])
+        for each, group in enumerate(groups)
+    }
 
 
-def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Returns what lines are made of.
+def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: float) -> Claim | None:
+    """Returns the claim of a metric that is no plain mean or difference, None of another.
 
     Args:
-        x: shape (items,), the covariate.
-        y: shape (items,), the rate.
-        weight: shape (items,), 0 where there is no rate.
-
-    Returns:
-        Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
+        name: the metric's name.
+        metric: the metric.
+        parts: the sums of the cell.
+        alpha: how often intervals miss.
     """
-    columns = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1) * weight[:, None]
-    found: FloatArray = np.where(weight[:, None] > 0, columns, 0)
-    return found
+    by_key = {key_of(part)[:2]: part for part in parts}
+    if isinstance(metric, Disparity):
+        return claim_of_disparity(by_key[name, ""], metric.centre, alpha)
+    groups = by_key.get((BY_GROUP, f"metric={name}"))
+    if not isinstance(metric, GroupComparison) or groups is None or len(groups.keys) < len(PAIR):
+        return None
+    if metric.kind == "ratio":
+        is_directed = len(metric.groups or ()) == len(PAIR)
+        return claim_of_ratio(groups, is_directed, alpha) if metric.of != "mean" and len(groups.keys) == 2 else None
+    return None if len(metric.groups or ()) == len(PAIR) else claim_of_gap(groups, metric.of != "mean", alpha)
 
 
-def pearson(sums: FloatArray) -> FloatArray:
-    """Returns Pearson's correlation.
+def claim_of_disparity(part: Sums, centre: float, alpha: float) -> Claim:
+    """Returns the claim of how far a share is from what is fair."""
+    (_, low, high), items = shares_over_names(part, alpha)
+    ends = without_sign(float(low[0]) - centre, float(high[0]) - centre)
+    return Claim(*ends, WILSON, float(items[0]))
+
+
+def items_part(parts: Mapping[Key, float], rows: pl.DataFrame) -> pl.DataFrame:
+    """Squared half width of a number's interval over items alone / the same over items and names.
 
     Args:
-        sums: shape (..., 6), of `sums_of_lines` added up.
+        parts: by the key of the number.
+        rows: the estimates, of which those of whole cells have such a row.
 
     Returns:
-        Shape (...), NaN where one of both does not vary.
+        Rows of estimates.
     """
-    n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = (xx - x * x / n) * (yy - y * y / n)
-        found: FloatArray = np.where(spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan)
-    return found
-
-
-def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
-    """Returns the slope of the line of least squares.
-
-    Args:
-        sums: shape (..., 6), of `sums_of_lines` added up.
-        bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
-
-    Returns:
-        Shape (...), NaN where the covariate does not vary.
-    """
-    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        varies = xx - x * x / n > LEAST_SPREAD
-        free = (xy - x * y / n) / (xx - x * x / n)
-        start = (y - free * x) / n
-        found: FloatArray = np.where(varies, free, np.nan)
-        if not bounded:
-            return found
-        inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
-        edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
-        edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
-        errors = np.stack([b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges])
-        # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
-        best = np.take_along_axis(np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0)[0]
-    bound: FloatArray = np.where(inside | ~varies, found, best)
-    return bound
+    known = {key: each for key, each in parts.items() if key[1:] == ("", None) and not np.isnan(each)}
+    table = pl.DataFrame(
+        [(measure, share) for (measure, _, _), share in known.items()],
+        schema={"measure": pl.String, "value": pl.Float64}, orient="row",
+    )  # fmt: skip
+    counts = rows.filter("is_claim", options="").filter(pl.col("group").is_null()).select("measure", n="clusters")
+    return table.join(counts, on="measure", maintain_order="left").select(
+        "value", "n", measure=pl.lit("items_part"), options=pl.format("metric={}", "measure"),
+        left_out=pl.lit(0, pl.Int64), is_claim=pl.lit(value=True),
+    )  # fmt: skip

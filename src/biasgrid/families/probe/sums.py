@@ -26,7 +26,10 @@ from biasgrid.families.probe.definitions import (
     OfAsked,
     WordShare,
 )
-from biasgrid.families.probe.metrics.formulas import compared_key, is_of_two, named_values, sums_of_lines
+from biasgrid.families.probe.formulas import compared_key, is_of_two, named_values
+from biasgrid.stats.functions import sums_of_lines
+from biasgrid.stats.noise.items import ITEMS
+from biasgrid.stats.noise.names import NAMES
 from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, Along, Finish, IntervalMethod, Sums, Tested
 
 ASKED = "asked"
@@ -298,10 +301,6 @@ def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
     return table
 
 
-ITEMS = "items"
-"""The first factor of all numbers of probes."""
-NAMES = "subjects"
-"""The factor of the names that stand for groups; of differences of two groups it is that of two lists."""
 PAIR_COLUMNS = 4
 """How many sums a difference of two means is made of."""
 SHOWN_BY_GROUP = (ExpectedShare, LabelRate, CountOfLabel, MeanScore)
