@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -301,12 +301,23 @@ class Family(ABC):
         yield from ()
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns synthetic bias learns that of a dataset."""
-        return False
+        """Says whether a model that learns synthetic bias learns that of a dataset: of all that it is asked."""
+        train = grid.models[model].train
+        return self.is_synthetic and train is not None and not train.dataset and grid.fits(model, dataset)
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Says what decides the known effect in a dataset, beside its instances."""
         return {}
+
+
+OwnSection = TypeVar("OwnSection", bound=DatasetSection)
+
+
+def section_of(kind: type[OwnSection], grid: Grid, dataset: str) -> OwnSection:
+    """Returns the section of a dataset, which is of the kind that its family has."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, kind)
+    return section
 
 
 class Stages(Protocol):

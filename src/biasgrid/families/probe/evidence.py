@@ -15,17 +15,11 @@ from biasgrid.families.probe.definitions import ObservationMetric
 from biasgrid.families.probe.observe import ANSWER, read_probe_of_cell
 from biasgrid.families.probe.pack import Probe
 from biasgrid.families.probe.sums import averaging_terms, needed_keys, rows_where, with_key_columns
-from biasgrid.tables.evidence import Evidence
 
 UNDETECTED = "undetected_answers"
 """The measure of what was not found, which has evidence as metrics have."""
 KEYS_OF_ANSWER = ("expected", "attribute", "group")
 """What is the same of all that was found in an answer."""
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds items of every metric, by how much of what it counts is in their answers, and of what was not found."""
-    return SENTENCES.table(cell)
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -159,3 +153,4 @@ SENTENCES = Sentences(
         },
     ),
 )
+evidence = SENTENCES.table

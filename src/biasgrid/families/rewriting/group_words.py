@@ -18,10 +18,10 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
-from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Section
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
+from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
 GROUPS_FILE = "groups and their words in YAML"
@@ -38,8 +38,6 @@ CONDITIONS: Mapping[str, Condition | None] = {
 ONLY_WRITTEN = re.compile(r"^\((.+)\)$")
 DEFAULT_SIGN = "*"
 WordsOfGroup = str | list[str]
-MODES = {"langfair": "biasgrid.formats.langfair.mode:LangFairMode"}
-"""The replications of other projects' numbers, by the key `mode`; only datasets that name one import it."""
 
 
 class GroupFile(Section):
@@ -414,7 +412,7 @@ def with_article(before: str, word: str) -> str:
     return before[: article.start(1)] + cased + article[2]
 
 
-class Mode:
+class RewritingMode(Mode):
     """How words of groups are rewritten and counted. The replication of another project's numbers is a subclass.
 
     Attributes:
@@ -422,6 +420,7 @@ class Mode:
         stop_words: the stop words of datasets that name none; None for our own.
     """
 
+    replications: ClassVar[Mapping[str, str]] = {"langfair": "biasgrid.formats.langfair.mode:LangFairMode"}
     finds_refusals: ClassVar[bool] = True
     stop_words: ClassVar[str | None] = None
 
@@ -440,9 +439,3 @@ class Mode:
     def target_phrase(self, target: str) -> Phrase:
         """Returns what is looked for of a target."""
         return tuple(target.split())
-
-
-def mode_of(name: str | None) -> Mode:
-    """Returns the mode of a dataset: ours, or a replication by its name."""
-    mode: type[Mode] = load_reference(MODES[name]) if name else Mode
-    return mode()

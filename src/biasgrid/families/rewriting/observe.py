@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.families.rewriting.group_words import GroupWords, mode_of, read_group_words
+from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.families.rewriting.similarity import LIST_SIMILARITIES, SIMILARITIES, Similarity, cosine_similarity
@@ -91,7 +91,7 @@ def observe(
         of two answers for the same group, how like they are.
     """
     groups = read_groups_of_cell(options)
-    finds_refusals = mode_of(options["mode"]).finds_refusals
+    finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
     answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
@@ -166,7 +166,7 @@ def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mappi
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
-    rewriter = mode_of(options["mode"]).rewriter(groups)
+    rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
     neutral = {text: rewriter.rewrite(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
