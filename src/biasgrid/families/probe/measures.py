@@ -147,13 +147,7 @@ class ProbeCell:
 
     @classmethod
     def of(cls, probe: Probe, observations: pl.DataFrame, over_names: bool) -> ProbeCell:
-        """Puts observations in order.
-
-        Args:
-            probe: the probe.
-            observations: from `observe`.
-            over_names: whether intervals are over names, too.
-        """
+        """Puts observations in order; `over_names` says whether intervals are over names, too."""
         metrics, name_key = probe.head.metric.values(), probe.head.names if over_names else None
         observed = CellObservations.of(observations, metrics, name_key)
         return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe))
@@ -243,7 +237,9 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
             parts = parts_by_value(metric, observed, values)
             above[name] = sums_of_whole(metric, observed, values, parts, cell.left_out)
         elif isinstance(metric, CombinedMetric):
-            above[name] = side_by_side([above[each] for each in parts_of_combined(metric, cell.wholes)])
+            of_parts = [above[each] for each in parts_of_combined(metric, cell.wholes)]
+            beside = np.concatenate([part.sums for part in of_parts], axis=1)
+            above[name] = ItemSums(None, beside, max(part.n for part in of_parts), of_parts[0].left_out)
         else:
             continue
         whole = cell.wholes[name]
@@ -255,14 +251,7 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
 
 
 def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
-    """What a metric is, or compares, of the answers of each group alone, where there are groups.
-
-    Args:
-        name: the metric's name.
-        metric: the metric.
-        cell: the cell.
-        measure: what it is called.
-    """
+    """What a metric is, or compares, of the answers of each group alone, where there are groups."""
     observed = cell.observed.only(metric)
     parts = parts_by_value(metric, observed, compared_values(metric, cell.probe))
     if parts:
@@ -283,12 +272,6 @@ def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iter
     yield from by_group(name, of_answers, cell, "among_answers")
 
 
-def side_by_side(parts: Sequence[ItemSums]) -> ItemSums:
-    """Returns what the largest or the average of several numbers is made of."""
-    sums = np.concatenate([part.sums for part in parts], axis=1)
-    return ItemSums(None, sums, max(part.n for part in parts), parts[0].left_out)
-
-
 def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     """Yields the shares of items and answers in which nothing was found, and why not: of all, of groups, and apart."""
     answers = cell.observed.answers
@@ -296,34 +279,18 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     parts = [(None, answers, cell.left_out), *((str(rows["group"][0]), rows, 0) for rows in of_groups)]
     for name, (summed, of) in SHARES.items():
         # Of items without any answer names are no part.
-        units = cell.units._replace(names=()) if name == "undetected_items" else cell.units
-        numbers = [
-            sums_of_answers(rows, units, summed, of, group, left_out)
-            for group, rows, left_out in parts
-            if name != "cut_by_scorer" or rows["truncated"].is_not_null().any()
-        ]
+        names = () if name == "undetected_items" else cell.units.names
+        numbers = []
+        for group, rows, left_out in parts:
+            if name != "cut_by_scorer" or rows["truncated"].is_not_null().any():
+                placed = rows if names else rows.with_columns(name_place=pl.lit(None, pl.UInt32))
+                part = part_of_answers(placed, summed, of, len(cell.units.items), len(names))
+                beside = part.names if names else None
+                numbers.append(ItemSums(group, part.sums, part.count, left_out, beside, cases=part.answers))
         if numbers:
             yield cell.sums(name, numbers, MEAN, "effective Wilson")
         if len(of_groups) > 1 and name in DIFFERENCES:
             yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
-
-
-def sums_of_answers(
-    answers: pl.DataFrame, units: Units, summed: pl.Expr, of: pl.Expr, group: str | None, left_out: int
-) -> ItemSums:
-    """Adds up answers by item and name.
-
-    Args:
-        answers: a row for each, with `place` (the item's) and `name_place`.
-        units: items and names.
-        summed: what is added up of some answers.
-        of: how much that is of.
-        group: the group that they are of, None of all.
-        left_out: how many answers say nothing.
-    """
-    rows = answers if units.names else answers.with_columns(name_place=pl.lit(None, pl.UInt32))
-    part = part_of_answers(rows, summed, of, len(units.items), len(units.names))
-    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
 
 
 def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:

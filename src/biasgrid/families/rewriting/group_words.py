@@ -19,7 +19,7 @@ from pydantic import Field
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.sections import Section
-from biasgrid.base.text import read_text
+from biasgrid.base.text import read_words
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
 from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
@@ -116,14 +116,16 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
-        people = read_people(path.parent / head.people) if head.people else ()
+        people = read_words(path.parent / head.people, PEOPLE_EXPECTED) if head.people else []
     except InputError as error:
         return None, error.faults
     faults = [*word_row_faults(path, document, head)]
     if faults:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}
-    groups = GroupWords(head.bias_type, tuple(head.groups), tuple(word_rows(head)), people, agreement, head.warning)
+    groups = GroupWords(
+        head.bias_type, tuple(head.groups), tuple(word_rows(head)), tuple(people), agreement, head.warning
+    )
     return groups, [*word_faults(path, document, groups)]
 
 
@@ -131,19 +133,6 @@ def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
     groups, faults = read_group_words(path)
     return "" if groups is None or faults else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
-
-
-def read_people(path: Path) -> tuple[str, ...]:
-    """Reads words for persons.
-
-    Raises:
-        InputError: the file cannot be read, or holds none.
-    """
-    words = [line.split("#")[0].strip().lower() for line in read_text(path, PEOPLE_EXPECTED).split("\n")]
-    found = tuple(dict.fromkeys(word for word in words if word))
-    if not found:
-        raise InputError([Fault(str(path), "", "holds no words", PEOPLE_EXPECTED)])
-    return found
 
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
