@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
-from biasgrid.families.rewriting.prompt_sums import PAIR_OF_GROUPS, corrected_similarity_by_prompt
+from biasgrid.families.rewriting.observe import PAIR_OF_GROUPS, corrected_similarity_by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.groups.main_scores import main_similarity
 from biasgrid.tables.metric import options_of
