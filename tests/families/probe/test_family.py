@@ -10,8 +10,6 @@ from small_probes import CHESS, HIRING, files_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families.probe.family import FAMILY
-from biasgrid.families.probe.section import ProbeMode
 from biasgrid.tables.claims.marks import MarkSection
 
 WRITER = {"task": "text-generation", "kind": "LM", "label": "Writer", "checkpoint": "writer", "revision": "main"}
@@ -68,8 +66,3 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
     grid = parse_config(config(tmp_path, sample={"units": 3}), "c.yaml")
     with pytest.raises(InputError, match="3 units, but there are only 2 items"):
         load_word_lists(grid)
-
-
-def test_cells_are_measured_again_when_the_code_of_a_mode_changes() -> None:
-    assert FAMILY.modes == ProbeMode.replications
-    assert [ProbeMode.of(mode).title for mode in (None, *FAMILY.modes)] == ["", "GenderBench"]
