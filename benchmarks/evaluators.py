@@ -17,6 +17,7 @@ from stopwatch import print_table
 
 from biasgrid.families.probe.observe import find_in_answers
 from biasgrid.families.probe.pack import Probe, load_probe
+from biasgrid.families.probe.section import ProbeMode
 
 ANSWERS, WORDS = 20_000, 86
 TEXT = """he she his her him they worked in the morning and told a friend that strong caring people lead warm teams
@@ -92,7 +93,7 @@ def probe_of(folder: str, evaluator: str, label: str) -> Probe:
 
 def columns(table: pl.DataFrame, probe: Probe) -> float:
     start = time.process_time()
-    find_in_answers(table, probe, True)
+    find_in_answers(table, probe, ProbeMode.of("genderbench"))
     return time.process_time() - start
 
 

@@ -36,7 +36,13 @@ def write_files(folder: Path, as_original: bool, people: int) -> StatementFiles:
         (folder / "domains" / f"{domain}.txt").write_text("".join(lines))
     pd.DataFrame(TEMPLATES, columns=list(COLUMNS)).to_csv(folder / "templates.csv", index=False)
     return StatementFiles(
-        folder / "templates.csv", folder / "domains", as_original, 1, None, None, "{statement} Yes or No?"
+        folder / "templates.csv",
+        folder / "domains",
+        "apes" if as_original else None,
+        1,
+        None,
+        None,
+        "{statement} Yes or No?",
     )
 
 

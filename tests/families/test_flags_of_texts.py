@@ -5,11 +5,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from biasgrid.families.validity import text_checks
+from biasgrid.families.validity import over_limit, thought_marks
 
 
 def checks(**columns: list[object]) -> dict[str, float]:
-    return {check.measure: check.value for check in text_checks(pl.DataFrame(columns).lazy())}
+    predictions = pl.DataFrame(columns).lazy()
+    return {check.measure: check.value for check in (*over_limit(predictions), *thought_marks(predictions))}
 
 
 def test_texts_that_are_well_have_no_flag() -> None:

@@ -18,7 +18,7 @@ from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell, parts_of
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
-from biasgrid.stats.recomputed import with_keys
+from biasgrid.stats.noise.recomputed import with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import sums_table, values_table
 from biasgrid.tables.schema import answer_schema

@@ -138,7 +138,7 @@ def test_cases_are_balanced_over_templates_and_fillings(counts: list[int], units
 def statements_of(pack: str, sample: Sample | None) -> pl.DataFrame:
     """The statements of a pack that comes with the project, a row for each value that fills one."""
     folder = ROOT / "word_lists/statements"
-    files = StatementFiles(folder / f"{pack}.csv", folder / "domains", False, 1, sample, None, "{statement}")
+    files = StatementFiles(folder / f"{pack}.csv", folder / "domains", None, 1, sample, None, "{statement}")
     instances = whole(stage_of("statement", "expand").expand(stage_of("statement", "reading").read(files)[0]))
     return instances.filter(~pl.col("negated"))
 

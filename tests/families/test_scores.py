@@ -9,7 +9,15 @@ import polars as pl
 import pytest
 from small_tables import predictions_of
 
-from biasgrid.families.validity import few_names, same_text, score_checks
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.validity import (
+    CheckedAnswers,
+    checks_of_cell,
+    constant_scores,
+    few_names,
+    same_text,
+    saturated_scores,
+)
 
 TEXTS = ["Ann is a nurse.", "Bea is a pilot.", "Cem is kind.", "Dan is grim."]
 
@@ -22,7 +30,8 @@ def asked(**columns: list[str]) -> pl.DataFrame:
 
 def found(instances: pl.DataFrame, kind: str = "choice", **columns: Any) -> dict[str, float]:
     predictions = predictions_of(kind, instances, **columns)
-    return {check.measure: check.value for check in score_checks(instances.lazy(), predictions.lazy())}
+    checks = [*saturated_scores(predictions.lazy()), *constant_scores(instances.lazy(), predictions.lazy())]
+    return {check.measure: check.value for check in checks}
 
 
 @pytest.mark.parametrize(
@@ -104,3 +113,12 @@ def test_names_are_counted_where_several_stand_for_a_group() -> None:
     (check,) = few_names(pl.concat([pl.DataFrame(faiths), pl.DataFrame(countries)]))
     assert (check.value, check.n, check.flag) == (2, 2, "b")
     assert list(few_names(pl.DataFrame(countries))) == []
+
+
+def test_a_cell_has_the_checks_that_its_family_names_and_gives_something_to_look_at() -> None:
+    predictions = predictions_of("choice", asked(), probabilities=[[1.0, 0.0]] * 4)
+    flags = ["one_answer", "equal_scores", "saturated_scores", "few_names"]
+    cell = MeasuredCell(asked().lazy(), predictions.lazy(), pl.DataFrame(), pl.DataFrame(), {}, flags)
+    answers = CheckedAnswers(scores=np.array([[1.0, 0.0]] * 4), labels=pl.DataFrame({"name": ["Yes"], "value": [1.0]}))
+    found = {check.measure: check.value for check in checks_of_cell(cell, answers)}
+    assert found == {"saturated_scores": 1, "equal_scores": 0, "one_answer": 1}

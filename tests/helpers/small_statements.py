@@ -32,7 +32,7 @@ def files_of(
     folder: Path,
     templates: str = TEMPLATES,
     domains: Mapping[str, str] = DOMAINS,
-    as_original: bool = False,
+    mode: str | None = None,
     repetitions: int = 1,
     sample: Sample | None = None,
     prompt: str = PLAIN,
@@ -43,7 +43,7 @@ def files_of(
     for name, lines in domains.items():
         (folder / "domains" / (name if "." in name else f"{name}.txt")).write_text(lines)
     return StatementFiles(
-        folder / "templates.csv", folder / "domains", as_original, repetitions, sample, system=None, prompt=prompt
+        folder / "templates.csv", folder / "domains", mode, repetitions, sample, system=None, prompt=prompt
     )
 
 

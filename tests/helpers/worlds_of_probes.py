@@ -15,9 +15,9 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.measures import observe, validity
-from biasgrid.families.probe.metrics.sums import ItemSums, Units, sums_of_numbers
 from biasgrid.families.probe.observe import read_probe_of_cell
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.sums import ItemSums, Units, sums_of_numbers
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.settings import StatisticsSettings

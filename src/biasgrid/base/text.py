@@ -144,6 +144,19 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
     return value
 
 
+def read_words(path: Path, expected: str) -> list[str]:
+    """Returns the words of a file with one in each line: in lower case, each once; # begins a comment.
+
+    Raises:
+        InputError: it cannot be read, or holds none.
+    """
+    lines = (line.partition("#")[0].strip().lower() for line in read_text(path, expected).split("\n"))
+    words = list(dict.fromkeys(filter(None, lines)))
+    if not words:
+        raise InputError([Fault(str(path), "", "holds no words", expected)])
+    return words
+
+
 def word_list_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
     """Returns the kept lines of a word list with their 1-based numbers."""
     try:

@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.base.references import load, stage
-from biasgrid.stats.recomputed import recompute_measures, with_keys
+from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import check_rows, read_whole_cell
@@ -32,6 +32,7 @@ class MeasuredCell:
         observations: from the family's `observe`.
         measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
         options: what decides the measures, see `Question`.
+        names: the measures and flags that the family declares; None where that is not known.
     """
 
     instances: pl.LazyFrame
@@ -39,6 +40,7 @@ class MeasuredCell:
     observations: pl.DataFrame
     measures: pl.DataFrame
     options: Mapping[str, Any]
+    names: Collection[str] | None = None
 
 
 class CellResults(NamedTuple):
@@ -91,7 +93,7 @@ def measure_cell(
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
     measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
-    cell = MeasuredCell(*tables, observations, with_keys(values_table(measured)), options)
+    cell = MeasuredCell(*tables, observations, with_keys(values_table(measured)), options, names)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
     checks = [check_rows(look(cell))] if look else []

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import Field
 
 from biasgrid.base.faults import Fault
+from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Model, Name, Section, Tokenizer
 from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
@@ -69,6 +70,22 @@ class DatasetSection(Section):
     sensitive: bool = Field(True, description="whether the report hides its attributes and sentences until asked")
     control_of: Name | None = Field(None, description="the dataset whose control it is, see docs/controls.md")
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
+
+
+class Mode:
+    """How a family reads and measures: as it does itself or, of a subclass, as another project does.
+
+    Attributes:
+        replications: the subclasses, as `reference:name`, by the key `mode` of datasets; see `Family.modes`.
+    """
+
+    replications: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def of(cls, name: str | None) -> Self:
+        """Returns the mode of a dataset, whose code only those import that name it."""
+        mode: type[Self] = load_reference(cls.replications[name]) if name else cls
+        return mode()
 
 
 @dataclass(frozen=True)
@@ -286,12 +303,23 @@ class Family(ABC):
         yield from ()
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns synthetic bias learns that of a dataset."""
-        return False
+        """Says whether a model that learns synthetic bias learns that of a dataset: of all that it is asked."""
+        train = grid.models[model].train
+        return self.is_synthetic and train is not None and not train.dataset and grid.fits(model, dataset)
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Says what decides the known effect in a dataset, beside its instances."""
         return {}
+
+
+OwnSection = TypeVar("OwnSection", bound=DatasetSection)
+
+
+def section_of(kind: type[OwnSection], grid: Grid, dataset: str) -> OwnSection:
+    """Returns the section of a dataset, which is of the kind that its family has."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, kind)
+    return section
 
 
 class Stages(Protocol):

@@ -1,13 +1,19 @@
-"""What speaks against cells of several families: what of their predictions tells that nothing was measured."""
+"""Checks whether a cell was measured at all, those that families share.
+
+Which of them a family has, and their limits, stand under `flags` of its `measures.yaml`: `checks_of_cell` makes these,
+and `tables.completeness` compares them with the limits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.completeness import Check
 
@@ -36,18 +42,8 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("unknown_tokens", unknown / known, known)
 
 
-def text_checks(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the shares of texts that are longer than they were to be, and that hold thoughts, where there are any.
-
-    Args:
-        predictions: answers of any kind.
-    """
-    yield from over_limit(predictions)
-    yield from thought_marks(predictions)
-
-
 def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of texts that begin with what looks like a mark of thoughts; see `of_texts`."""
+    """Yields the share of texts that begin with what looks like a mark of thoughts, where there are any."""
     if "response" not in predictions.collect_schema():
         return
     marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
@@ -57,7 +53,7 @@ def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
 
 
 def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the share of texts that are longer than they were to be; see `of_texts`."""
+    """Yields the share of texts that are longer than they were to be, where there are any."""
     if "over_limit" not in predictions.collect_schema():
         return
     longer, known = (
@@ -85,52 +81,40 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
         yield Check("equal_scores", equal / several, several)
 
 
-def score_checks(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
-    """Yields the shares of instances whose scores are all 0 or 1, and whose scores do not depend on the text.
+def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of instances whose scores are all 0 or 1; see `moving_scores`."""
+    read, names = moving_scores(predictions)
+    count = read.select(pl.len()).collect().item() if names else 0
+    if count:
+        ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
+        others = pl.element() * (1 - pl.element())
+        saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
+        yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
 
-    Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
+
+def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of the first instances whose scores do not depend on the text; see `moving_scores`.
 
     Args:
         instances: with all columns.
         predictions: answers of any kind.
     """
+    read, names = moving_scores(predictions)
+    some = read.select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect() if names else pl.DataFrame()
+    if len(some):
+        yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
+
+
+def moving_scores(predictions: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
+    """Returns the predictions whose scores may be any, and the columns that hold them; none where answers have none.
+
+    Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
+    """
     columns = predictions.collect_schema()
     names = [name for name in SCORE_COLUMNS if name in columns]
-    if not names:
-        return
     is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(UNPARSED_SCORES)
     read = predictions.filter(is_read) if "scored_by" in columns else predictions
-    read = read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names))
-    count = read.select(pl.len()).collect().item()
-    if count:
-        yield saturated_scores(read, names, count)
-        yield constant_scores(instances, read, names)
-
-
-def saturated_scores(read: pl.LazyFrame, names: Sequence[str], count: int) -> Check:
-    """Returns the share of instances whose scores are all 0 or 1.
-
-    Args:
-        read: predictions whose scores are looked at.
-        names: the columns of scores.
-        count: how many there are.
-    """
-    ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
-    others = pl.element() * (1 - pl.element())
-    saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
-    return Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
-
-
-def constant_scores(instances: pl.LazyFrame, read: pl.LazyFrame, names: Sequence[str]) -> Check:
-    """Returns the share of the first instances whose scores do not depend on the text.
-
-    Args:
-        instances: with all columns.
-        read: predictions whose scores are looked at.
-        names: the columns of scores.
-    """
-    some = read.select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
-    return Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
+    return read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names)) if names else read, names
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
@@ -196,15 +180,16 @@ def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
         yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
 
 
-def improbable(scores: FloatArray, beside: str = "") -> Check:
-    """Returns the share of instances whose candidates have next to no probability.
+def improbable(scores: FloatArray, beside: str = "") -> Iterator[Check]:
+    """Yields the share of instances whose candidates have next to no probability, if there are any.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
         beside: what has more probability in the same place, as the text of the problem goes on.
     """
-    low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
-    return Check("improbable", low / len(scores), len(scores), flag=beside)
+    if len(scores):
+        low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
+        yield Check("improbable", low / len(scores), len(scores), flag=beside)
 
 
 def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
@@ -227,3 +212,47 @@ def few_names(names: pl.DataFrame) -> Iterator[Check]:
     if len(found):
         least = found.row(0, named=True)
         yield Check("few_names", least["count"], len(found), flag=str(least["group"]))
+
+
+class CheckedAnswers(NamedTuple):
+    """What a family says of the answers of a cell, for checks; None where it has no such thing.
+
+    Attributes:
+        scores: see `equal_scores`.
+        word_scores: see `improbable`.
+        beside: see `improbable`.
+        labels: see `one_answer`.
+        names: see `few_names`.
+    """
+
+    scores: FloatArray | None = None
+    word_scores: FloatArray | None = None
+    beside: str = ""
+    labels: pl.DataFrame | None = None
+    names: pl.DataFrame | None = None
+
+
+def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Check]:
+    """Yields those of the checks here that are among the flags of a dataset, and that can be made.
+
+    Args:
+        cell: the cell, with the names of its flags; all are made where it has none.
+        answers: what the family says of its answers.
+    """
+    predictions = (cell.predictions,)
+    made: dict[Callable[..., Iterator[Check]], tuple[object, ...]] = {
+        unknown_tokens: predictions,
+        over_limit: predictions,
+        thought_marks: predictions,
+        saturated_scores: predictions,
+        constant_scores: (cell.instances, cell.predictions),
+        same_text: predictions,
+        equal_scores: (answers.scores,),
+        improbable: (answers.word_scores, answers.beside),
+        one_answer: (answers.labels,),
+        few_names: (answers.names,),
+    }
+    for check, given in made.items():
+        is_flag = cell.names is None or check.__name__ in cell.names
+        if is_flag and all(each is not None for each in given):
+            yield from check(*given)

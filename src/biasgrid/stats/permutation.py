@@ -1,4 +1,4 @@
-"""The permutation test of any association at all: mu after subjects are permuted in every cluster."""
+"""Permutation tests: of any association at all, and of the distance of two groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, IntArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.null import statistic
 
 MOST_PERMUTATIONS = 600_000
@@ -137,3 +137,43 @@ def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
         return 2 * (len(values) - 1) / len(values) * values
     mean = np.nanmean(values[:firsts], axis=0, keepdims=True)
     return np.concatenate([2 * values[:firsts] - mean, 2 * values[firsts:] + mean])
+
+
+def permuted_distance(
+    values: FloatArray, block: IntArray, is_first: BoolArray, count: int, seed: int
+) -> tuple[float, float]:
+    """Permutes the values of two groups within each block: so far apart are groups that make no difference.
+
+    Args:
+        values: shape (values,), ascending.
+        block: shape (values,), the block of each.
+        is_first: shape (values,), whether each is of the first group.
+        count: how many permutations are drawn.
+        seed: which ones.
+
+    Returns:
+        The mean of the Wasserstein-1 distance over permutations, and their share in which it is at least as large, the
+        groups themselves among them; NaN where a group has no value.
+    """
+    first, second = int(is_first.sum()), int((~is_first).sum())
+    if not first or not second:
+        return np.nan, np.nan
+    widths, order = np.diff(values), np.argsort(block, kind="stable")
+    labels, of_block = is_first[order], block[order]
+
+    def wasserstein(firsts: BoolArray) -> FloatArray:
+        weights = np.where(firsts, 1 / first, -1 / second)
+        return np.asarray(np.abs(weights.cumsum(axis=1)[:, :-1]) @ widths)
+
+    random, observed = np.random.default_rng(seed), float(wasserstein(is_first[None])[0])
+    total, at_least, left = 0.0, 0, count
+    while left:
+        some = min(left, max(1, VALUES_AT_ONCE // len(values)))
+        # Within each block the rows come in a random order, and take the labels one after another.
+        keys = np.argsort(of_block + random.random((some, len(values))), axis=1)
+        firsts = np.empty((some, len(values)), dtype=np.bool_)
+        np.put_along_axis(firsts, order[keys], np.broadcast_to(labels, firsts.shape), axis=1)
+        drawn = wasserstein(firsts)
+        total, at_least = total + drawn.sum(), at_least + int((drawn >= observed - TOLERANCE).sum())
+        left -= some
+    return total / count, (at_least + 1) / (count + 1)

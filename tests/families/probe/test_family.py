@@ -11,8 +11,6 @@ from small_probes import CHESS, HIRING, files_of
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.probe.definitions import METRICS
-from biasgrid.families.probe.family import FAMILY
-from biasgrid.families.probe.section import INTERVALS_OF_MODE
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import read_definitions
 
@@ -70,10 +68,6 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
     grid = parse_config(config(tmp_path, sample={"units": 3}), "c.yaml")
     with pytest.raises(InputError, match="3 units, but there are only 2 items"):
         load_word_lists(grid)
-
-
-def test_cells_are_measured_again_when_the_intervals_of_a_mode_change() -> None:
-    assert {*FAMILY.modes.values()} == {*INTERVALS_OF_MODE.values()}
 
 
 def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:

@@ -16,8 +16,8 @@ from small_tables import predictions_of
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.family import DEFINITIONS
 from biasgrid.families.probe.measures import evidence, observe, validity
-from biasgrid.families.probe.metrics.formulas import pearson, slope_of_line, sums_of_lines
 from biasgrid.formats.genderbench.bootstrap import bootstrap_weights
+from biasgrid.stats.functions import pearson, slope_of_line, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
 

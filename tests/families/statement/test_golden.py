@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_statements import faults_of, instances_of
 
-from biasgrid.families.statement.expand import fill_text
+from biasgrid.formats.apes.mode import ApesMode
 
 pytestmark = pytest.mark.slow
 
@@ -30,9 +30,9 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
 def test_statements_are_those_of_the_original(case: dict[str, Any], tmp_path: Path) -> None:
     if "error" in case:
-        assert faults_of(tmp_path, templates=case["templates_csv"], domains=case["domains"], as_original=True)
+        assert faults_of(tmp_path, templates=case["templates_csv"], domains=case["domains"], mode="apes")
         return
-    instances = instances_of(tmp_path, templates=case["templates_csv"], domains=case["domains"], as_original=True)
+    instances = instances_of(tmp_path, templates=case["templates_csv"], domains=case["domains"], mode="apes")
     assert instances["text"].to_list() == case["prompts"]
     assert instances["label"].unique(maintain_order=True).to_list() == case["labels"]
 
@@ -54,6 +54,4 @@ def test_texts_are_filled_one_parameter_after_another(text: str, parameters: lis
     domains = [data.draw(st.lists(st.text("#12b$", max_size=3), min_size=1, max_size=3)) for _ in parameters]
     rows = list(product(*domains))
     names = [pl.Series([row[place] for row in rows]) for place in range(len(parameters))]
-    assert fill_text(text, parameters, names, as_original=True).to_list() == [
-        replaced(text, parameters, row) for row in rows
-    ]
+    assert ApesMode().fill_text(text, parameters, names).to_list() == [replaced(text, parameters, row) for row in rows]

@@ -31,7 +31,7 @@ PACKS = [
 
 
 def pack_named(name: str) -> StatementPack:
-    files = StatementFiles(FOLDER / f"{name}.csv", FOLDER / "domains", False, 1, None, None, PROMPT)
+    files = StatementFiles(FOLDER / f"{name}.csv", FOLDER / "domains", None, 1, None, None, PROMPT)
     pack, faults = read(files)
     assert not faults, [str(fault) for fault in faults]
     return pack

@@ -88,14 +88,14 @@ def test_instances_do_not_depend_on_how_many_are_in_memory(tmp_path: Path) -> No
     assert whole(expand(pack, rows=7)).equals(whole(expand(pack)))
 
 
-@pytest.mark.parametrize("as_original", [False, True])
-def test_samples_are_whole_nested_and_balanced(tmp_path: Path, as_original: bool) -> None:
+@pytest.mark.parametrize("mode", [None, "apes"])
+def test_samples_are_whole_nested_and_balanced(tmp_path: Path, mode: str | None) -> None:
     halves = TEMPLATES.splitlines(keepends=True)
-    templates = "".join([halves[0], halves[1], halves[3], halves[2], halves[4]]) if as_original else TEMPLATES
-    every = instances_of(tmp_path, templates=templates, as_original=as_original)
+    templates = "".join([halves[0], halves[1], halves[3], halves[2], halves[4]]) if mode else TEMPLATES
+    every = instances_of(tmp_path, templates=templates, mode=mode)
     smaller: set[int] = set()
     for units in range(1, 13):
-        some = instances_of(tmp_path, templates=templates, as_original=as_original, sample=Sample(units=units, seed=3))
+        some = instances_of(tmp_path, templates=templates, mode=mode, sample=Sample(units=units, seed=3))
         assert some["pair"].n_unique() == units
         assert len(some) == 2 * units
         assert smaller <= set(request_keys(some)) <= set(request_keys(every))

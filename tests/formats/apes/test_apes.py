@@ -78,7 +78,7 @@ class Results:
         }  # fmt: skip
         self.config, self.out, self.folder = folder / "c.yaml", folder / "out.csv", folder / "results"
         self.config.write_text(yaml.safe_dump(content))
-        self.instances = instances_of(folder, templates=TEMPLATES, as_original=True, prompt=PROMPT)
+        self.instances = instances_of(folder, templates=TEMPLATES, mode="apes", prompt=PROMPT)
 
     def write(self, **answers: Any) -> None:
         path = self.folder / "instances/people/statements.parquet"

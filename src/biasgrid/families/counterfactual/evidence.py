@@ -12,16 +12,10 @@ from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.records import ALL_CASES
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import options_text
 
 CASE_KEYS = ["bias_type", "case"]
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds cases whose groups differ most, least and middling."""
-    return SENTENCES.table(cell)
 
 
 def cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -101,3 +95,4 @@ SENTENCES = Sentences(
     strongest=5,
     view=UnitView("both groups are apart by", option="case"),
 )
+evidence = SENTENCES.table

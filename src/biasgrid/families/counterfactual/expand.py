@@ -159,7 +159,9 @@ def expand_block(pack: CasePack, block: CaseBlock, cases: IntArray, identities: 
     template = pack.templates[block.template]
     runs = {name: runs_of(text) for name, text in template_texts(template).items()}
     segments = [
-        concatenate_run(run).alias(segment_column(name, place))
+        pl.concat_str([pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run]).alias(
+            segment_column(name, place)
+        )
         for name, parts in runs.items()
         for place, run in enumerate(parts)
         if not isinstance(run, GroupSlot)
@@ -230,11 +232,6 @@ def opposite_slots(template: CaseTemplate) -> Iterator[tuple[Slot, Slot]]:
 def segment_column(name: str, place: int) -> str:
     """Names the column with one run of a text."""
     return f"{name}, part {place}"
-
-
-def concatenate_run(run: tuple[str | Slot, ...]) -> pl.Expr:
-    """Concatenates the literals and slots of a run."""
-    return pl.concat_str([pl.col(str(part)) if isinstance(part, Slot) else pl.lit(part) for part in run])
 
 
 def row_text(pack: CasePack, name: str, runs: list[SegmentRun]) -> pl.Expr:

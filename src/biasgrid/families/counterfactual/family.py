@@ -17,7 +17,7 @@ from biasgrid.families.counterfactual.pack import (
     readable_text,
 )
 from biasgrid.families.counterfactual.section import CounterfactualDataset
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -59,7 +59,7 @@ class Counterfactual(Family):
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
-        entry, section = grid.models[model], section_of(grid, dataset)
+        entry, section = grid.models[model], section_of(CounterfactualDataset, grid, dataset)
         if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
         options = {"task": entry.task, **section.model_dump(include={"measures", "failure_threshold"})}
@@ -76,7 +76,7 @@ class Counterfactual(Family):
 
     def files(self, grid: Grid, dataset: str, variant: str) -> CasePackFiles:
         """Returns the files of a dataset."""
-        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        folder, section = Path(grid.word_lists), section_of(CounterfactualDataset, grid, dataset)
         return CasePackFiles(
             templates=folder / section.templates,
             fillings=folder / section.fillings if section.fillings else None,
@@ -88,7 +88,7 @@ class Counterfactual(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of groups, and what speaks against a cell."""
-        section = section_of(grid, dataset)
+        section = section_of(CounterfactualDataset, grid, dataset)
         of_groups = measures_of_groups(
             OUTPUT_TYPES[section.task], section.failure_threshold, CASE_DESIGN, section.compared_class
         )
@@ -150,7 +150,7 @@ class Counterfactual(Family):
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack) -> Iterator[Fault]:
         """Yields what the dataset asks that its models cannot answer, and a sample that is too large."""
-        section = section_of(grid, dataset)
+        section = section_of(CounterfactualDataset, grid, dataset)
         yield from sample_faults(source, f"datasets.{dataset}.sample", section.sample, lists.cases, "cases")
         templates = str(self.files(grid, dataset, variant).templates)
         task = next((template.task for template in lists.templates if template.task != section.task), None)
@@ -175,14 +175,7 @@ class Counterfactual(Family):
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the class that labels are moved to."""
-        return {"fixed_class": section_of(grid, dataset).compared_class}
-
-
-def section_of(grid: Grid, dataset: str) -> CounterfactualDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, CounterfactualDataset)
-    return section
+        return {"fixed_class": section_of(CounterfactualDataset, grid, dataset).compared_class}
 
 
 def training_faults(grid: Grid, source: str, model: str, dataset: str | None) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import evidence
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
-from biasgrid.families.validity import equal_scores, few_names, improbable, score_checks, unknown_tokens
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import derive
@@ -49,20 +49,17 @@ NORMAL_QUANTILE = 1.959963984540054
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
-    """Yields what tells whether a cell was measured at all; see `family.flags_of_cases`."""
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     asked = cell.observations.filter(~pl.col("part"))
     said = outputs_of(asked, cell.options)
-    yield from unknown_tokens(cell.predictions)
-    yield from score_checks(cell.instances, cell.predictions)
-    if isinstance(said, ClassOutputs | TargetOutputs):
-        yield from equal_scores(said.probabilities)
-    if isinstance(said, TargetOutputs):
-        yield improbable(said.probabilities)
+    scores = said.probabilities if isinstance(said, ClassOutputs | TargetOutputs) else None
+    word_scores = scores if isinstance(said, TargetOutputs) else None
+    names = asked.select("bias_type", "group", name="term")
+    yield from checks_of_cell(cell, CheckedAnswers(scores, word_scores, names=names))
     if isinstance(said, ClassOutputs):
         shares = confusion_matrix(said)
         yield balanced_accuracy(shares, asked["case"].n_unique())
         yield from exchanged_labels(shares, len(asked))
-    yield from few_names(asked.select("bias_type", "group", name="term"))
 
 
 def confusion_matrix(said: ClassOutputs) -> FloatArray:
@@ -85,7 +82,7 @@ def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
     The interval is Wilson's (JASA 1927) of 95 %. It counts cases: the instances of a case are nearly the same text.
 
     Args:
-        shares: from `answered_as`.
+        shares: from `confusion_matrix`.
         cases: how many cases there are.
     """
     value, square = float(np.nanmean(shares.diagonal())), NORMAL_QUANTILE**2
@@ -99,7 +96,7 @@ def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
     """Yields by how much the balanced accuracy would grow if the two classes were exchanged for which it grows most.
 
     Args:
-        shares: from `answered_as`.
+        shares: from `confusion_matrix`.
         count: of how many instances.
     """
     found = np.flatnonzero(~np.isnan(shares.diagonal()))

@@ -106,24 +106,18 @@ def split_texts(texts: Iterable[str], group_tokens: Sequence[str]) -> list[Templ
         texts: the template's texts, in the order in which their placeholders are counted.
         group_tokens: what identity terms replace; of any form, such as `<group>`, `[WHO]`.
     """
-    pattern = placeholder_pattern(group_tokens)
+    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a number.
+    is_word = [WORD_TOKEN.fullmatch(token) is not None for token in group_tokens]
+    forms = [
+        rf"{re.escape(token[:-1])}(?::\d+)?>" if word else re.escape(token)
+        for token, word in zip(group_tokens, is_word, strict=True)
+    ]
+    ordered = sorted(range(len(forms)), key=is_word.__getitem__)
+    pattern = re.compile(
+        "|".join([*(f"(?P<group{place}>{forms[place]})" for place in ordered), CASE_PLACEHOLDER.pattern])
+    )
     implicit: Counter[str] = Counter()
     return [tuple(text_parts(text, pattern, group_tokens, implicit)) for text in texts]
-
-
-def placeholder_pattern(group_tokens: Sequence[str]) -> re.Pattern[str]:
-    """Returns the pattern of all placeholders; group tokens are its groups `group0`, `group1`, ..."""
-    # Beside <who>, <who:2> may be a group token of its own, and then is not the other one with a number.
-    ordered = sorted(enumerate(group_tokens), key=lambda numbered: WORD_TOKEN.fullmatch(numbered[1]) is not None)
-    groups = [f"(?P<group{number}>{token_pattern(token)})" for number, token in ordered]
-    return re.compile("|".join([*groups, CASE_PLACEHOLDER.pattern]))
-
-
-def token_pattern(group_token: str) -> str:
-    """Returns the pattern of how a group token may be written."""
-    if WORD_TOKEN.fullmatch(group_token):
-        return rf"{re.escape(group_token[:-1])}(?::\d+)?>"
-    return re.escape(group_token)
 
 
 def text_parts(

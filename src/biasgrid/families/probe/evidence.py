@@ -12,20 +12,14 @@ from biasgrid.base.faults import InputError, unknown_names
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.probe.definitions import ObservationMetric
-from biasgrid.families.probe.metrics.sums import averaging_terms, needed_keys, rows_where, with_key_columns
 from biasgrid.families.probe.observe import ANSWER, read_probe_of_cell
 from biasgrid.families.probe.pack import Probe
-from biasgrid.tables.evidence import Evidence
+from biasgrid.families.probe.sums import averaging_terms, needed_keys, rows_where, with_key_columns
 
 UNDETECTED = "undetected_answers"
 """The measure of what was not found, which has evidence as metrics have."""
 KEYS_OF_ANSWER = ("expected", "attribute", "group")
 """What is the same of all that was found in an answer."""
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds items of every metric, by how much of what it counts is in their answers, and of what was not found."""
-    return SENTENCES.table(cell)
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -38,11 +32,16 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
     probe = read_probe_of_cell(cell.options)
     rows = with_key_columns(
         cell.observations.cast({pl.Categorical: pl.String}), needed_keys(probe.head.metric.values())
-    ).with_columns(attribute=pl.col("keys").map_elements(item_name, return_dtype=pl.String))
+    ).with_columns(attribute=pl.col("keys").map_elements(first_text, return_dtype=pl.String))
     names = [about["measure"]] if about else explained_metrics(probe)
     tables = [answers_of_metric(name, probe, rows) for name in names]
     found = pl.concat([table for table in tables if len(table)] or tables[:1])
     return found.with_columns(bias_type=pl.lit(probe.head.bias_type), options=pl.lit(""))
+
+
+def first_text(keys: str) -> str:
+    """Returns the first text among the keys of a prompt, which says what its item is about."""
+    return next((value for value in json.loads(keys).values() if isinstance(value, str)), "")
 
 
 def explained_metrics(probe: Probe) -> list[str]:
@@ -54,18 +53,13 @@ def explained_metrics(probe: Probe) -> list[str]:
 def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns what was answered to items, of one of `explained_metrics`; see `answers_of_items`."""
     if name == UNDETECTED:
-        return undetected_rows(rows)
+        every = rows.unique("instance", keep="first", maintain_order=True)
+        every = every.with_columns(score=pl.col("undetected").cast(pl.Float64), found=reason_undetected())
+        items = every.group_by("item").agg(unit_value=pl.col("score").mean()).filter(pl.col("unit_value") > 0)
+        return answers_by_item(every.filter("undetected").join(items, on="item"), UNDETECTED)
     metric = probe.head.metric[name]
     assert isinstance(metric, ObservationMetric)
     return answers_of_items(name, metric, rows_where(rows, metric.where))
-
-
-def undetected_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the answers to items in some of whose answers nothing was found, those with most such answers first."""
-    answers = rows.unique("instance", keep="first", maintain_order=True)
-    answers = answers.with_columns(score=pl.col("undetected").cast(pl.Float64), found=reason_undetected())
-    items = answers.group_by("item").agg(unit_value=pl.col("score").mean()).filter(pl.col("unit_value") > 0)
-    return answers_by_item(answers.filter("undetected").join(items, on="item"), UNDETECTED)
 
 
 def reason_undetected() -> pl.Expr:
@@ -117,11 +111,6 @@ def findings_text(something: pl.DataFrame) -> pl.DataFrame:
     return something.group_by("instance", maintain_order=True).agg(found=words.str.join(", "))
 
 
-def item_name(keys: str) -> str:
-    """Names what an item is about: the first text among its keys."""
-    return next((value for value in json.loads(keys).values() if isinstance(value, str)), "")
-
-
 def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
     """Returns measure and options of the number that is explained.
 
@@ -159,3 +148,4 @@ SENTENCES = Sentences(
         },
     ),
 )
+evidence = SENTENCES.table

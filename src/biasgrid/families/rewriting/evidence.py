@@ -9,20 +9,14 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
-from biasgrid.families.rewriting.prompt_sums import PAIR_OF_GROUPS, corrected_similarity_by_prompt
+from biasgrid.families.rewriting.observe import PAIR_OF_GROUPS, corrected_similarity_by_prompt
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.metric import options_of
 
 ANSWERS_PER_GROUP = 2
 """So many answers for each group are shown of a prompt at most."""
 EVIDENCE_MEASURE = "similarity_corrected"
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds prompts whose answers differ most, least and middling between groups."""
-    return SENTENCES.table(cell)
 
 
 def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -116,3 +110,4 @@ SENTENCES = Sentences(
         compared=("text", "text_pair", "said"),
     ),
 )
+evidence = SENTENCES.table

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.rewriting.group_words import MODES, groups_digest
+from biasgrid.families.family import Family, Format, Grid, Question, section_of
+from biasgrid.families.rewriting.group_words import RewritingMode, groups_digest
 from biasgrid.families.rewriting.reading import (
     RewritingFiles,
     RewritingRequests,
@@ -41,12 +41,12 @@ class Rewriting(Family):
     own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
     flags = DEFINITIONS.of("flags")
     formats: ClassVar = {"langfair": Format("biasgrid.formats.langfair.commands:import_words")}
-    modes = MODES
+    modes = RewritingMode.replications
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
-        entry, section = grid.models[model], section_of(grid, dataset)
+        entry, section = grid.models[model], section_of(RewritingDataset, grid, dataset)
         if entry.task != section.task:
             return None
         folder = Path(grid.word_lists)
@@ -61,7 +61,7 @@ class Rewriting(Family):
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
         """Returns the files of a dataset, and how they are asked."""
-        section, folder = section_of(grid, dataset), Path(grid.word_lists)
+        section, folder = section_of(RewritingDataset, grid, dataset), Path(grid.word_lists)
         return RewritingFiles(
             prompts=folder / section.prompts,
             column=section.column,
@@ -78,7 +78,7 @@ class Rewriting(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, and what speaks against a cell."""
-        section = section_of(grid, dataset)
+        section = section_of(RewritingDataset, grid, dataset)
         optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
         measures = DEFINITIONS.of("measures", *(key for key, asked in optional.items() if asked))
         headlines = {"similarity_corrected": main_similarity(by_vectors=section.embeddings is not None)}
@@ -107,7 +107,7 @@ class Rewriting(Family):
         self, grid: Grid, source: str, dataset: str, variant: str, lists: RewritingRequests
     ) -> Iterator[Fault]:
         """Yields a sample that is none or too large, and neutral words that are missing."""
-        section, key = section_of(grid, dataset), f"datasets.{dataset}"
+        section, key = section_of(RewritingDataset, grid, dataset), f"datasets.{dataset}"
         yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
         usable, unit = len(lists.usable), "prompts with words of groups"
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
@@ -121,11 +121,6 @@ class Rewriting(Family):
             problem = f"true, but the rows of {section.groups} have no neutral word"
             yield Fault(source, f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
 
-    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one."""
-        train = grid.models[model].train
-        return train is not None and not train.dataset and grid.fits(model, dataset)
-
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""
         return (*about_prompts(self.files(grid, dataset, PROMPTS_VARIANT)), DEFINITIONS.about)
@@ -133,19 +128,12 @@ class Rewriting(Family):
 
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
     """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
-    repetitions = section_of(grid, dataset).repetitions
+    repetitions = section_of(RewritingDataset, grid, dataset).repetitions
     for name in grid.run.models:
         # Rows of what it is asked of other datasets are no faults.
         others = [other for other in grid.run.datasets if other != dataset and grid.fits(name, other)]
         source = grid.models[name].source
         yield from source.prompt_faults(lists.prompts, lists.pairs(), repetitions, not others)
-
-
-def section_of(grid: Grid, dataset: str) -> RewritingDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, RewritingDataset)
-    return section
 
 
 FAMILY = Rewriting()

@@ -18,10 +18,10 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
-from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Section
-from biasgrid.base.text import read_text
+from biasgrid.base.text import read_words
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
+from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
 GROUPS_FILE = "groups and their words in YAML"
@@ -38,8 +38,6 @@ CONDITIONS: Mapping[str, Condition | None] = {
 ONLY_WRITTEN = re.compile(r"^\((.+)\)$")
 DEFAULT_SIGN = "*"
 WordsOfGroup = str | list[str]
-MODES = {"langfair": "biasgrid.formats.langfair.mode:LangFairMode"}
-"""The replications of other projects' numbers, by the key `mode`; only datasets that name one import it."""
 
 
 class GroupFile(Section):
@@ -118,14 +116,16 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
-        people = read_people(path.parent / head.people) if head.people else ()
+        people = read_words(path.parent / head.people, PEOPLE_EXPECTED) if head.people else []
     except InputError as error:
         return None, error.faults
     faults = [*word_row_faults(path, document, head)]
     if faults:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}
-    groups = GroupWords(head.bias_type, tuple(head.groups), tuple(word_rows(head)), people, agreement, head.warning)
+    groups = GroupWords(
+        head.bias_type, tuple(head.groups), tuple(word_rows(head)), tuple(people), agreement, head.warning
+    )
     return groups, [*word_faults(path, document, groups)]
 
 
@@ -133,19 +133,6 @@ def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups, empty where they cannot be read, which `read` tells."""
     groups, faults = read_group_words(path)
     return "" if groups is None or faults else sha256(json.dumps(groups.deciding_words()).encode()).hexdigest()[:16]
-
-
-def read_people(path: Path) -> tuple[str, ...]:
-    """Reads words for persons.
-
-    Raises:
-        InputError: the file cannot be read, or holds none.
-    """
-    words = [line.split("#")[0].strip().lower() for line in read_text(path, PEOPLE_EXPECTED).split("\n")]
-    found = tuple(dict.fromkeys(word for word in words if word))
-    if not found:
-        raise InputError([Fault(str(path), "", "holds no words", PEOPLE_EXPECTED)])
-    return found
 
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
@@ -414,7 +401,7 @@ def with_article(before: str, word: str) -> str:
     return before[: article.start(1)] + cased + article[2]
 
 
-class Mode:
+class RewritingMode(Mode):
     """How words of groups are rewritten and counted. The replication of another project's numbers is a subclass.
 
     Attributes:
@@ -422,6 +409,7 @@ class Mode:
         stop_words: the stop words of datasets that name none; None for our own.
     """
 
+    replications: ClassVar[Mapping[str, str]] = {"langfair": "biasgrid.formats.langfair.mode:LangFairMode"}
     finds_refusals: ClassVar[bool] = True
     stop_words: ClassVar[str | None] = None
 
@@ -440,9 +428,3 @@ class Mode:
     def target_phrase(self, target: str) -> Phrase:
         """Returns what is looked for of a target."""
         return tuple(target.split())
-
-
-def mode_of(name: str | None) -> Mode:
-    """Returns the mode of a dataset: ours, or a replication by its name."""
-    mode: type[Mode] = load_reference(MODES[name]) if name else Mode
-    return mode()

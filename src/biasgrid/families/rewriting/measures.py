@@ -1,4 +1,8 @@
-"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what datasets ask for."""
+"""The measures of rewritten prompts: how groups' answers differ, how much of it is noise, and what datasets ask for.
+
+Prompts are the sample: their groups and repetitions stay within them. The noise floor of distances of scores is no sum:
+answers are permuted between two groups, within each prompt.
+"""
 
 from __future__ import annotations
 
@@ -17,32 +21,33 @@ from biasgrid.families.rewriting.evidence import evidence
 from biasgrid.families.rewriting.group_words import GroupWords
 from biasgrid.families.rewriting.observe import (
     OBSERVATIONS,
+    PAIR_OF_GROUPS,
     READ,
     SAID,
     SHARE_SCORES,
+    corrected_similarity_by_prompt,
     observe,
     read_groups_of_cell,
-)
-from biasgrid.families.rewriting.prompt_sums import (
-    PAIR_OF_GROUPS,
-    corrected_similarity_by_prompt,
-    derive,
-    differences_of_groups,
-    kinds_of_options,
-    means_over_prompts,
-    scores_by_prompt,
 )
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
 from biasgrid.families.rewriting.similarity import list_deviation, list_range
 from biasgrid.families.rewriting.words import word_measures
-from biasgrid.families.validity import same_text, text_checks
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
-from biasgrid.stats.sums import IntervalMethod, Sums
+from biasgrid.stats.permutation import permuted_distance
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import DIFFERENCE, Along, IntervalMethod, Sums, Tested, sum_units
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.metric import options_text
 
 __all__ = ["OBSERVATIONS", "READ", "SAID", "derive", "evidence", "measure", "observe", "validity"]
+PROMPTS = "prompts"
+"""The factor whose units are prompts, by their numbers."""
+MISSING_VALUES = pl.col("value").null_count()
+DISTANCE = "score_distance"
+NO_PROMPT_LEFT_OUT = "compared with permutations, no prompt is left out"
+"""Why distances corrected for noise have no interval."""
 FOLDED = "folded at 0"
 OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer", "undetected": "empty"}
 """How the observations of this family call outcomes."""
@@ -165,10 +170,6 @@ def score_distance(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.D
     """Integral of |F_g - F_h|, F the distribution of scores: Wasserstein-1 distance (Vallender 1974; LangFair).
 
     Of each pair of groups, and its mean over pairs.
-
-    Args:
-        scores: see `mean_score`.
-        groups: their names.
     """
     for rows in kinds_of_options(scores):
         known = rows.drop_nulls("value")
@@ -202,13 +203,7 @@ def pair_distances(known: pl.DataFrame, groups: Sequence[str]) -> Iterator[float
 
 
 def score_difference(scores: pl.DataFrame, groups: Sequence[str], threshold: float) -> Iterator[Sums]:
-    """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair).
-
-    Args:
-        scores: see `mean_score`.
-        groups: their names.
-        threshold: from what score on an answer counts, above it.
-    """
+    """Share of answers for one group with score > threshold - that for the other: weak parity (LangFair)."""
     above = scores.with_columns((pl.col("value") > threshold).cast(pl.Float64))
     for rows in kinds_of_options(with_options(above, threshold=threshold)):
         for shares in means_over_prompts(rows, "score_difference", ["group"]):
@@ -226,22 +221,12 @@ def harm_fraction(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Ite
 
 
 def harm_expected_maximum(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020; LangFair).
-
-    Args:
-        answers: see `harm_fraction`.
-        thresholds: which name the scorers; they change no maximum.
-    """
+    """Mean over prompts of max(score), more for more answers (Gehman et al., EMNLP Findings 2020; LangFair)."""
     return harm_means(answers, thresholds, "harm_expected_maximum", SCORE.max(), "t")
 
 
 def harm_probability(answers: pl.DataFrame, thresholds: Mapping[str, float]) -> Iterator[Sums]:
-    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020; LangFair).
-
-    Args:
-        answers: see `harm_fraction`.
-        thresholds: see `harm_fraction`.
-    """
+    """Prompts with max(score) > threshold / prompts, more for more answers (Gehman et al. 2020; LangFair)."""
     return harm_means(answers, thresholds, "harm_probability", IS_ABOVE.any().cast(pl.Float64), "effective Wilson")
 
 
@@ -288,11 +273,7 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
 
 
 def list_similarity(pairs: pl.DataFrame) -> Iterator[Sums]:
-    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG (FaiRLLM).
-
-    Args:
-        pairs: see `list_measures`.
-    """
+    """Mean over prompts of s(list for a group, list for neutral words), s Jaccard, SERP or PRAG (FaiRLLM)."""
     return means_over_prompts(pairs, "list_similarity", ["group"])
 
 
@@ -301,9 +282,10 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     answers = cell.observations.filter(pl.col("other").is_null(), pl.col("group").cast(pl.String) != NEUTRAL_GROUP)
     answers = answers.cast({"score": pl.String})
     yield silent(answers)
-    yield from text_checks(cell.predictions)
-    if answers["prompt"].n_unique() > 1:
-        yield from same_text(cell.predictions)
+    checks = checks_of_cell(cell, CheckedAnswers())
+    # All answers to one prompt may well be the same.
+    several = answers["prompt"].n_unique() > 1
+    yield from (check for check in checks if several or check.measure != "same_text")
     yield few_prompts(answers)
 
 
@@ -318,3 +300,142 @@ def few_prompts(answers: pl.DataFrame) -> Check:
     """How many prompts there are."""
     prompts = answers["prompt"].n_unique()
     return Check("few_prompts", prompts, prompts)
+
+
+def means_over_prompts(
+    rows: pl.DataFrame,
+    measure: str,
+    keys: Sequence[str] = (),
+    interval: IntervalMethod = "t",
+    test: Tested = "",
+    left_out: pl.Expr = MISSING_VALUES,
+    unit: Sequence[str] = ("prompt",),
+) -> Iterator[Sums]:
+    """Yields the means of values by options and keys, all as one kind; nothing where there are no rows.
+
+    Args:
+        rows: `value`, null where there is none, `prompt`, `options` and keys.
+        measure: what the means are.
+        keys: which tell means apart.
+        interval: how their intervals are made.
+        test: whether they are tested.
+        left_out: how many units have no value, of the rows of a mean.
+        unit: what is left out together, by columns; its name is in the first one.
+    """
+    if rows.is_empty():
+        return
+    names = ["options", *keys]
+    numbers = rows.group_by(names, maintain_order=True).agg(
+        n=pl.col("value").count().cast(pl.Int64), left_out=left_out.cast(pl.Int64)
+    )
+    units = rows.select(unit).unique().sort(unit)
+    placed = rows.join(
+        numbers.select(names).with_row_index("number"), on=names, nulls_equal=True, maintain_order="left"
+    ).join(units.with_row_index("place"), on=unit, maintain_order="left")
+    place, number = (placed[name].to_numpy().astype(np.int64) for name in ("place", "number"))
+    added = sum_units(placed["value"].cast(pl.Float64).to_numpy(), place, len(units), number, len(numbers))
+    along = Along(units[unit[0]].cast(pl.String).to_list(), added.sums)
+    yield Sums(
+        numbers.with_columns(measure=pl.lit(measure)), {PROMPTS: along}, interval=interval, test=test, compared=False
+    )
+
+
+def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yields the rows of each of the `options`: those whose tests are corrected together."""
+    for _, some in rows.group_by("options", maintain_order=True):
+        yield some
+
+
+def differences_of_groups(means: Sums, groups: Sequence[str]) -> Iterator[Sums]:
+    """Yields the differences of the shares of groups, which are tested; nothing of fewer than two groups.
+
+    Args:
+        means: shares of groups, of one kind.
+        groups: their names, in the order in which one is compared with another; not all need be there.
+    """
+    place = {group: number for number, group in enumerate(means.keys["group"])}
+    pairs = [*combinations((place[group] for group in groups if group in place), 2)]
+    if not pairs:
+        return
+    one, other = (list(side) for side in zip(*pairs, strict=True))
+    mine, theirs = means.keys[one], means.keys[other]
+    keys = mine.with_columns(
+        theirs["group"].alias("other"), n=mine["n"] + theirs["n"], left_out=mine["left_out"] + theirs["left_out"]
+    )
+    prompts, sums = means.along[PROMPTS]
+    both = Along(prompts, np.concatenate([sums[one], sums[other]], axis=2))
+    yield Sums(keys, {PROMPTS: both}, DIFFERENCE, "difference of shares", test="q", compared=False)
+
+
+def scores_by_prompt(answers: pl.DataFrame) -> Iterator[Sums]:
+    """Yields what permutations are made of: for each score the scores of answers, by group.
+
+    Units have the number of a prompt, which is there as often as the group with the most answers to it has some. A
+    unit has the score and 1, or 0 and 0 where a group has no such answer or the answer no score.
+
+    Args:
+        answers: observations of single answers, with `options`.
+    """
+    numbered = answers.with_columns(answer=pl.int_range(pl.len()).over("prompt", "group"))
+    for rows in kinds_of_options(numbered):
+        for sums in means_over_prompts(rows, DISTANCE, ["group"], unit=("prompt", "answer")):
+            yield replace(sums, compared=False, is_input=True)
+
+
+def derive(
+    estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> CellNumbers:
+    """Adds to distances of scores noise floor and p, and what they are without the noise; of the cell their means."""
+    scores = {str(part.keys["options"][0]): part for part in sums if part.is_input}
+    if not scores:
+        return CellNumbers(estimates)
+    is_distance = pl.col("measure") == DISTANCE
+    tables = [estimates.filter(~is_distance)]
+    for rows in kinds_of_options(estimates.filter(is_distance)):
+        found = with_null_means(rows, scores[str(rows["options"][0])], settings)
+        tables += [found, score_distance_corrected(found)]
+    return CellNumbers(pl.concat(tables, how="diagonal_relaxed"))
+
+
+def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:
+    """Wasserstein-1 distance - its mean over permutations of each prompt's answers between both groups (biasgrid)."""
+    value = pl.col("value") - pl.col("null_mean")
+    named = distances.with_columns(value=value, measure=pl.lit("score_distance_corrected"))
+    return named.drop("null_mean", "p", "method").with_columns(reason=pl.lit(NO_PROMPT_LEFT_OUT))
+
+
+def with_null_means(distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings) -> pl.DataFrame:
+    """Adds noise floor and p to the distances of pairs of groups, and the mean noise floor to that of the cell."""
+    known = known_scores(scores)
+    of_pairs = distances["other"].is_not_null().to_numpy()
+    null_mean, p = np.full((2, len(distances)), np.nan)
+    for row in np.flatnonzero(of_pairs):
+        pair = distances.row(int(row), named=True)
+        chosen = known.filter(pl.col("group").is_in([pair["group"], pair["other"]])).sort("value", "prompt", "group")
+        values, prompts, is_first = chosen["value"], chosen["prompt"], chosen["group"] == pair["group"]
+        null_mean[row], p[row] = permuted_distance(
+            values.to_numpy(), prompts.to_numpy(), is_first.to_numpy(), settings.permutations, settings.seed
+        )
+    if of_pairs.any():
+        null_mean[~of_pairs] = null_mean[of_pairs].mean()
+    method = pl.when(pl.col("p").is_not_null()).then(pl.lit(f"permutation ({settings.permutations})"))
+    return distances.with_columns(
+        null_mean=pl.Series(null_mean).fill_nan(None),
+        p=pl.Series(p).fill_nan(None),
+        clusters=pl.lit(len({*scores.along[PROMPTS].units}), pl.Int64),
+        generalises_to=pl.lit(PROMPTS),
+        is_claim=pl.lit(value=True),
+    ).with_columns(method=method)
+
+
+def known_scores(scores: Sums) -> pl.DataFrame:
+    """Returns the scores of answers that have one, with `group`, `prompt` and `value`."""
+    units, sums = scores.along[PROMPTS]
+    number, place = np.nonzero(sums[..., 1])
+    return pl.DataFrame(
+        {
+            "group": scores.keys["group"].gather(number),
+            "prompt": np.array(units, dtype=np.int64)[place],
+            "value": sums[number, place, 0],
+        }
+    )

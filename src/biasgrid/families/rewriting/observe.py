@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.families.rewriting.group_words import GroupWords, mode_of, read_group_words
+from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.families.rewriting.similarity import LIST_SIMILARITIES, SIMILARITIES, Similarity, cosine_similarity
@@ -29,6 +29,7 @@ TRUNCATED_BY_SCORER = "cut_by_scorer"
 """The score that says whether a model read no more than the beginning of an answer."""
 SHARE_SCORES = (*OUTCOME_SCORES, TRUNCATED_BY_SCORER)
 """Scores that are measures of their own, not those of a scorer."""
+PAIR_OF_GROUPS = ("group", "other")
 OTHER_ANSWER = {"instance": "other_instance", "group": "other", "text": "other_text"}
 OBSERVATIONS = table(
     "observations of rewriting",
@@ -91,7 +92,7 @@ def observe(
         of two answers for the same group, how like they are.
     """
     groups = read_groups_of_cell(options)
-    finds_refusals = mode_of(options["mode"]).finds_refusals
+    finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
     answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
@@ -166,7 +167,7 @@ def neutralise_answers(answers: pl.DataFrame, groups: GroupWords, options: Mappi
     """Replaces the words of groups in texts by neutral ones, where that is asked for; each distinct text once."""
     if not options["neutralise"]:
         return answers
-    rewriter = mode_of(options["mode"]).rewriter(groups)
+    rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
     neutral = {text: rewriter.rewrite(text, len(groups.names)) for text in answers["text"].drop_nulls().unique()}
     return answers.with_columns(pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String))
 
@@ -221,3 +222,24 @@ def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     kept = others.filter(pl.col("before") > 0) if times <= 2 else others
     pairs = keyed.join(kept, on=["prompt", "group", "repetition"], maintain_order="left")
     return pairs.select(*keyed.columns, *OTHER_ANSWER.values())
+
+
+def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns the similarity of groups, corrected for noise, prompt by prompt.
+
+    Args:
+        pairs: observations of pairs of answers.
+
+    Returns:
+        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups, `null_mean` (the noise
+        floor: the mean of those for either) and `value` (noise floor less similarity); null where there are none.
+    """
+    keys = ["score", "prompt", *PAIR_OF_GROUPS]
+    means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+    same = means.filter(pl.col("group") == pl.col("other")).select("score", "prompt", "group", null_mean="value")
+    found = means.filter(pl.col("group") != pl.col("other")).rename({"value": "similarity"})
+    found = found.join(same, on=["score", "prompt", "group"], how="left", maintain_order="left")
+    others = same.rename({"group": "other", "null_mean": "other_null_mean"})
+    found = found.join(others, on=["score", "prompt", "other"], how="left", maintain_order="left")
+    null_mean = (pl.col("null_mean") + pl.col("other_null_mean")) / 2
+    return found.select(*keys, "similarity", null_mean=null_mean, value=null_mean - pl.col("similarity"))

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, get_args
 from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.names import HIDDEN, VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import read_rows
-from biasgrid.base.text import read_text
-from biasgrid.families.rewriting.group_words import GroupWords, TextRewriter, mode_of, read_group_words
+from biasgrid.base.text import read_text, read_words
+from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, TextRewriter, read_group_words
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, LayoutName, RewritingDataset
 from biasgrid.families.sampling import Sample
 
@@ -141,7 +141,7 @@ def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], li
 
 def read_stop_words(folder: Path, section: RewritingDataset) -> tuple[list[str] | None, list[Fault]]:
     """Returns the stop words of a dataset, None for our own or where none are needed, and what is wrong with them."""
-    source = section.stop_words or mode_of(section.mode).stop_words
+    source = section.stop_words or RewritingMode.of(section.mode).stop_words
     if source is None or section.targets is None:
         return None, []
     return nltk_stop_words() if source == NLTK else read_word_file(folder / source)
@@ -149,13 +149,11 @@ def read_stop_words(folder: Path, section: RewritingDataset) -> tuple[list[str] 
 
 @cache
 def read_word_file(path: Path) -> tuple[list[str], list[Fault]]:
-    """Reads words; # begins a comment."""
+    """Returns the words of a file with what is wrong with it."""
     try:
-        lines = [line.partition("#")[0].strip().lower() for line in read_text(path, WORDS_EXPECTED).split("\n")]
+        return read_words(path, WORDS_EXPECTED), []
     except InputError as error:
         return [], error.faults
-    words = list(dict.fromkeys(filter(None, lines)))
-    return words, [] if words else [Fault(str(path), "", "holds no words", WORDS_EXPECTED)]
 
 
 def nltk_stop_words() -> tuple[list[str], list[Fault]]:
@@ -240,7 +238,7 @@ class RewritingRequests:
     @cached_property
     def rewriter(self) -> TextRewriter:
         """What rewrites texts."""
-        return mode_of(self.files.mode).rewriter(self.groups)
+        return RewritingMode.of(self.files.mode).rewriter(self.groups)
 
     @cached_property
     def usable(self) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.rewriting.group_words import GroupWords, Mode, mode_of
+from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode
 from biasgrid.families.rewriting.observe import SCORE_WITH_RESPONSE
 from biasgrid.families.tokens import Phrase
 from biasgrid.groups.distances import divergence
@@ -170,9 +170,10 @@ def word_measures(answers: pl.DataFrame, groups: GroupWords, options: Mapping[st
     targets = options["targets"]
     if not targets:
         return
-    mode, responses = mode_of(options["mode"]), answers.filter(score=SCORE_WITH_RESPONSE)["response"]
-    cleaned = table_of_words([Mode().words(text) for text in responses.drop_nulls()])
-    words = cleaned if type(mode) is Mode else table_of_words([mode.words(text) for text in responses.drop_nulls()])
+    mode, responses = RewritingMode.of(options["mode"]), answers.filter(score=SCORE_WITH_RESPONSE)["response"]
+    texts = responses.drop_nulls()
+    cleaned = table_of_words([RewritingMode().words(text) for text in texts])
+    words = cleaned if type(mode) is RewritingMode else table_of_words([mode.words(text) for text in texts])
     of_groups = {name: some for name, some in phrases_of_groups(groups, mode.group_phrase).items() if some}
     stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
     associations = stereotypical_association(words, [mode.target_phrase(target) for target in targets], of_groups)

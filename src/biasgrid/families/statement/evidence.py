@@ -10,15 +10,9 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.statement.observe import NO, YES, by_class
-from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.instances import PROMPT_FORMAT
 
 PAIR_KEYS = ["bias_type", "group", "of", "repetition"]
-
-
-def evidence(cell: MeasuredCell) -> Evidence:
-    """Finds statements that are answered wrongly most and least firmly, and their negations."""
-    return SENTENCES.table(cell)
 
 
 def statements(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
@@ -92,3 +86,4 @@ SENTENCES = Sentences(
         compared=("text",),
     ),
 )
+evidence = SENTENCES.table

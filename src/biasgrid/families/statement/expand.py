@@ -6,10 +6,8 @@ them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -27,6 +25,7 @@ from biasgrid.families.statement.pack import (
     allowed_combinations,
     places_of_values,
 )
+from biasgrid.families.statement.reading import StatementMode
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
@@ -49,8 +48,8 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
         rows: about how many instances a part has, so that memory does not grow with the pack.
 
     Returns:
-        The instances by template and values, those of the last parameter varying fastest; where files are read as APES
-        reads them, in the order of its templates, and else without statements that have the text of an earlier one.
+        The instances by template and values, those of the last parameter varying fastest; of files that
+        are checked, without statements that have the text of an earlier one.
     """
     of_format = {PROMPT_FORMAT: pl.UInt8} if len(pack.prompts) > 1 else {}
     schema, repetitions = instances_schema(KEYS, STATEMENT_COLUMNS | of_format), Repetitions()
@@ -84,10 +83,7 @@ def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> 
     """Yields the statements, part by part, without numbers; `asked` is from `combinations_asked`."""
     paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
     firsts = np.cumsum([0, *paired])
-    blocks = [(number, places) for number, (places, _) in enumerate(asked)]
-    if pack.files.as_original:
-        blocks = sorted(((number, (place,)) for number, places in blocks for place in places), key=lambda one: one[1])
-    for number, places in blocks:
+    for number, places in StatementMode.of(pack.files.mode).blocks(pack):
         combinations = asked[number][1]
         step = max(1, rows // (len(places) * pack.repetitions))
         for start in range(0, len(combinations), step):
@@ -99,7 +95,7 @@ def statement_tables(pack: StatementPack, asked: AskedStatements, rows: int) -> 
 def combinations_of_pack(pack: StatementPack) -> list[IntArray]:
     """Returns the combinations of the values of each template, but for statements with the text of an earlier one."""
     kept = [allowed_combinations(pack, pack.templates[places[0]]) for places in pack.statements]
-    return kept if pack.files.as_original else drop_repeated_texts(pack, kept)
+    return drop_repeated_texts(pack, kept) if StatementMode.of(pack.files.mode).checks else kept
 
 
 def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedStatements:
@@ -148,7 +144,7 @@ def fill_combinations(pack: StatementPack, template: StatementTemplate, combinat
     names = [pl.Series([value.name for value in domain]).gather(place) for domain, place in values]
     if not names:
         return pl.Series([template.text] * len(combinations), dtype=pl.String)
-    return fill_text(template.text, pack.parameters, names, pack.files.as_original)
+    return StatementMode.of(pack.files.mode).fill_text(template.text, pack.parameters, names)
 
 
 def rows_of_statements(
@@ -163,7 +159,7 @@ def rows_of_statements(
         pairs: shape (statements,), the number of each with its negation; None where there is none.
     """
     height, count, repetitions, formats = len(combinations), len(places), pack.files.repetitions, len(pack.prompts)
-    row = np.repeat(np.arange(height), count * pack.repetitions)
+    mode, row = StatementMode.of(pack.files.mode), np.repeat(np.arange(height), count * pack.repetitions)
     which = np.tile(np.repeat(np.arange(count), pack.repetitions), height)
     prompt = np.tile(np.repeat(np.arange(formats), repetitions), height * count)
     templates = [pack.templates[place] for place in places]
@@ -171,7 +167,7 @@ def rows_of_statements(
     of_templates = {
         "template": pl.Series(places, dtype=pl.UInt16),
         "template_id": pl.Series([template.identifier for template in templates], dtype=pl.Categorical),
-        "negated": pl.Series([pack.is_negation(place) for place in places]),
+        "negated": pl.Series([mode.is_negation(pack, place) for place in places]),
         "label": pl.Series([template.label for template in templates], dtype=pl.Categorical),
     }
     columns = {
@@ -315,62 +311,3 @@ def order_of_combinations(pack: StatementPack, place: int, combinations: IntArra
     slices = (np.arange(start, min(start + UNITS_AT_ONCE, order.size)) for start in range(0, order.size, UNITS_AT_ONCE))
     found = [each[each >= 0] for each in (number[order.at(places)] for places in slices)]
     return np.concatenate([np.zeros(0, np.int64), *found])
-
-
-TextPart = str | int
-"""A part of a text: as it stands, or the place of the parameter whose value stands there."""
-SLOT_IN_TEXT = re.compile(r"#(\d+)")
-HALF_SLOT = re.compile(r"#\d*$")
-
-
-def fill_text(text: str, parameters: Sequence[str], names: Sequence[pl.Series], as_original: bool) -> pl.Series:
-    """Fills the text of a template.
-
-    Args:
-        text: the template's text, with `#1` for the value of parameter 1.
-        parameters: the numbers of the parameters.
-        names: the values of each parameter, row by row.
-        as_original: whether parameters are replaced one after another, as in APES, so that `#1` is found in `#10` and
-            `#2` in the value of parameter 1; or only those that stand in the template.
-
-    Returns:
-        The texts, row by row.
-    """
-    frame = pl.DataFrame([name.alias(str(place)) for place, name in enumerate(names)])
-    parts = split_one_by_one(text, parameters) if as_original else split_at_all(text, parameters)
-    if not as_original or makes_no_slot(parts, names):
-        columns = [pl.lit(part) if isinstance(part, str) else pl.col(str(part)) for part in parts]
-        return frame.with_columns(text=pl.concat_str([pl.lit(""), *columns]))["text"]
-    frame = frame.with_columns(text=pl.lit(text))
-    for place, number in enumerate(parameters):
-        frame = frame.with_columns(pl.col("text").str.replace_all(f"#{number}", pl.col(str(place)), literal=True))
-    return frame["text"]
-
-
-def split_at_all(text: str, parameters: Sequence[str]) -> list[TextPart]:
-    """Splits a text at its parameters."""
-    parts = SLOT_IN_TEXT.split(text)
-    return [parameters.index(part) if place % 2 else part for place, part in enumerate(parts)]
-
-
-def split_one_by_one(text: str, parameters: Sequence[str]) -> list[TextPart]:
-    """Splits a text at one parameter after another."""
-    parts: list[TextPart] = [text]
-    for place, number in enumerate(parameters):
-        parts = [each for part in parts for each in split_part(part, f"#{number}", place)]
-    return parts
-
-
-def split_part(part: TextPart, slot: str, place: int) -> list[TextPart]:
-    """Splits a part of a text at a parameter."""
-    if isinstance(part, int):
-        return [part]
-    literals: list[TextPart] = list(part.split(slot))
-    return [each for literal in literals for each in (place, literal)][1:]
-
-
-def makes_no_slot(parts: Sequence[TextPart], names: Sequence[pl.Series]) -> bool:
-    """Says whether no value can make a parameter, alone or with what stands before it."""
-    before = [one for one, other in pairwise(parts) if isinstance(one, str) and isinstance(other, int)]
-    with_mark = any(name.unique().str.contains("#", literal=True).any() for name in names)
-    return not with_mark and not any(HALF_SLOT.search(literal) for literal in before)

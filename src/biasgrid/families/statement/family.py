@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.statement.pack import StatementFiles, StatementPack
+from biasgrid.families.statement.pack import StatementFiles, StatementPack, allowed_combinations
+from biasgrid.families.statement.reading import StatementMode
 from biasgrid.families.statement.section import StatementDataset
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -40,6 +41,7 @@ class Statements(Family):
     group_number = "difference"
     instance_bytes = 10.0
     formats: ClassVar = {"apes": Format(f"{COMMANDS}:import_file", f"{COMMANDS}:export_cell")}
+    modes = StatementMode.replications
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.of("flags")
@@ -47,7 +49,7 @@ class Statements(Family):
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
-        entry, section = grid.models[model], section_of(grid, dataset)
+        entry, section = grid.models[model], section_of(StatementDataset, grid, dataset)
         if entry.task != section.task:
             return None
         options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
@@ -55,11 +57,11 @@ class Statements(Family):
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
-        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        folder, section = Path(grid.word_lists), section_of(StatementDataset, grid, dataset)
         return StatementFiles(
             templates=folder / section.templates,
             domains=folder / section.domains,
-            as_original=section.mode == "apes",
+            mode=section.mode,
             repetitions=section.repetitions,
             sample=sample_unless_all(section.sample, section.sample_by),
             system=section.system,
@@ -69,8 +71,8 @@ class Statements(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the family's measures, those of groups, and what speaks against a cell."""
-        section = section_of(grid, dataset)
-        own = DEFINITIONS.of("measures", "unanswered", "negations", *(["apes"] if section.mode == "apes" else []))
+        section = section_of(StatementDataset, grid, dataset)
+        own = DEFINITIONS.of("measures", "unanswered", "negations", *filter(None, [section.mode]))
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **DEFINITIONS.of("flags")}
 
@@ -113,27 +115,13 @@ class Statements(Family):
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack) -> Iterator[Fault]:
         """Yields a sample that is none or too large, not knowing yet which statements have the texts of others."""
-        from biasgrid.families.statement.pack import allowed_combinations
-
-        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        section, key = section_of(StatementDataset, grid, dataset), f"datasets.{dataset}.sample"
         unit = "statements with their negations"
         counts = [len(allowed_combinations(lists, lists.templates[places[0]])) for places in lists.statements]
         instances = sum(count * len(places) for count, places in zip(counts, lists.statements, strict=True))
         asked = section.repetitions * len(lists.prompts) * instances
         yield from size_faults(source, key, section.sample, asked, unit)
         yield from sample_faults(source, key, section.sample, sum(counts), unit)
-
-    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
-        """Says whether a model that learns all datasets that it is asked is asked this one."""
-        train = grid.models[model].train
-        return train is not None and not train.dataset and grid.fits(model, dataset)
-
-
-def section_of(grid: Grid, dataset: str) -> StatementDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, StatementDataset)
-    return section
 
 
 FAMILY = Statements()

@@ -1,36 +1,36 @@
 """How often models agree with what is wrong, and whether they contradict themselves, of a cell and of its parts.
 
-Classes are compared as groups, by the answers to the same statement about one and another. Here are also the numbers
-of APES, computed as it computes them, and the checks whether a cell was measured at all.
+Classes are compared as groups, by the answers to the same statement about one and another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, prompt_sign
 from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
-from biasgrid.families.statement.table_parts import TableParts
-from biasgrid.families.validity import equal_scores, few_names, improbable, one_answer, score_checks, unknown_tokens
+from biasgrid.families.statement.reading import StatementMode
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.terms import derive as derive_of_groups
 from biasgrid.groups.terms import difference, records_of, scores_of_terms
-from biasgrid.stats.clusters import template_units
+from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
-from biasgrid.stats.sums import DIFFERENCE, MEAN, Sums, values_table
+from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Along, Finish, Sums, sum_units, values_table
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.instances import PROMPT_FORMAT
 from biasgrid.tables.metric import options_text
@@ -58,8 +58,9 @@ def measures_of_classes(exploded: pl.DataFrame, options: Mapping[str, Any]) -> I
     Yields:
         Numbers; domains of whose statements none has an answer have headlines without value.
     """
-    several = in_comparable_domains(exploded)
-    answered = answered_in_comparable_domains(exploded)
+    several = exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
+    is_answer = pl.col("label").cast(pl.String).is_in(ANSWER_OPTIONS)
+    answered = several.filter(pl.col("share").is_not_null(), is_answer)
     yield unanswered_headlines(several, answered, options["failure_threshold"])
     if options.get("answers") == WRITTEN or len(answered) < len(several):
         for difference_of in OUTCOME_DIFFERENCES:
@@ -74,24 +75,12 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
     """Yields by how much more statements about one class end in some way than those about another.
 
     Args:
-        several: from `in_comparable_domains`.
+        several: what is about domains of several classes, from `by_class`.
         outcome: the outcome.
     """
     values = has_outcome(several, OUTCOME_NAMES.get(outcome, outcome))
     for scores in scores_of_terms(class_records(several), values) if len(several) else ():
         yield difference(scores, of_shares=True)
-
-
-def in_comparable_domains(exploded: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is about domains of several classes."""
-    return exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
-
-
-def answered_in_comparable_domains(exploded: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is about domains of several classes and has an answer."""
-    return in_comparable_domains(exploded).filter(
-        pl.col("share").is_not_null(), pl.col("label").cast(pl.String).is_in(ANSWER_OPTIONS)
-    )
 
 
 def unanswered_headlines(several: pl.DataFrame, answered: pl.DataFrame, threshold: float) -> pl.DataFrame:
@@ -136,53 +125,13 @@ def class_records(answered: pl.DataFrame) -> Records:
     return records_of(keys, ClassOutputs(np.stack([share, 1 - share], axis=1), gold))
 
 
-def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
-    """Returns what APES publishes.
-
-    Args:
-        wrong: shape (statements,), whether the answer is wrong, or there is none; positive statements are the first
-            half of all.
-    """
-    measures = (apes_positive, apes_negated, apes_overall)
-    rows = [(each.__name__, *each(wrong)) for each in measures]
-    schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        options=pl.lit(""), left_out=pl.lit(0, pl.Int64)
-    )
-
-
-def apes_positive(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the first half of the statements, the positive ones, whose answer is not the label (APES)."""
-    return rounded_up(wrong[: len(wrong) // 2])
-
-
-def apes_negated(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the second half of the statements, the negations, whose answer is not the label (APES)."""
-    return rounded_up(wrong[len(wrong) // 2 :])
-
-
-def apes_overall(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of all statements whose answer is not the label (APES)."""
-    return rounded_up(wrong)
-
-
-def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
-    """Returns a share in whole thousandths, the last of them rounded up, None of nothing; and of how many it is."""
-    return -(-1000 * int(wrong.sum()) // len(wrong)) / 1000 if len(wrong) else None, len(wrong)
-
-
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    yield from unknown_tokens(cell.predictions)
-    yield from score_checks(cell.instances, cell.predictions)
-    scored = cell.observations.select("yes", "no").drop_nulls().to_numpy()
-    yield from equal_scores(scored)
-    if len(scored):
-        yield improbable(scored)
-    yield unanswered(cell.observations["says_yes"])
-    answers = cell.observations["says_yes"].drop_nulls()
-    yield from one_answer(pl.DataFrame({"name": answers, "value": [1.0] * len(answers)}))
-    yield from few_names(by_class(cell.observations).select("bias_type", "group", name="subject"))
+    observations, scores = cell.observations, cell.observations.select("yes", "no").drop_nulls().to_numpy()
+    labels = observations.select(name="says_yes").drop_nulls().with_columns(value=1.0)
+    names = by_class(observations).select("bias_type", "group", name="subject")
+    yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
+    yield unanswered(observations["says_yes"])
 
 
 def unanswered(answers: pl.Series) -> Check:
@@ -208,8 +157,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         yield values_table([sums]).with_columns(reason=pl.lit("one template"))
     for keys in CLASS_PARTS:
         yield from measures_of_statements(exploded, keys)
-    if options["mode"] == "apes":
-        yield apes_error_rates(~observations["is_right"].fill_null(value=False))
+    yield from StatementMode.of(options["mode"]).published(observations)
     yield from measures_of_classes(exploded, options)
 
 
@@ -228,6 +176,68 @@ def derive(
     differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
     of_formats = prompt_sign(differences, settings)
     return found._replace(estimates=pl.concat([found.estimates, of_formats], how="diagonal_relaxed"))
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """The parts of a table.
+
+    Attributes:
+        keys: what each part is about, in the order in which they are met.
+        number: shape (rows,), the part of each row of the table.
+        template: shape (rows,), the place of each row's template.
+        templates: the names of the templates, each in its prompt format; see `stats.clusters.template_units`.
+        repetitions: how often each statement was asked, in all prompt formats together, which counts as one case.
+    """
+
+    keys: pl.DataFrame
+    number: IntArray
+    template: IntArray
+    templates: Sequence[str]
+    repetitions: int
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, names: Sequence[str]) -> TableParts:
+        """Divides a table by some of its columns; without any it is one part."""
+        template, templates = number_templates(template_units(table))
+        asked = [name for name in ("repetition", PROMPT_FORMAT) if name in table.columns]
+        repetitions = prod(table[name].n_unique() for name in asked)
+        if not names:
+            zeros = np.zeros(len(table), dtype=np.int64)
+            return cls(pl.DataFrame({"options": [""]}), zeros, template, templates, repetitions)
+        keys = table.select(names).unique(maintain_order=True)
+        numbered = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
+        number = numbered["number"].to_numpy().astype(np.int64)
+        return cls(keys.cast({pl.Categorical: pl.String}), number, template, templates, repetitions)
+
+    def sums(self, values: FloatArray, concerned: BoolArray | None = None) -> tuple[FloatArray, IntArray]:
+        """Returns sums and counts by part and template, and how many values each part lacks.
+
+        Args:
+            values: shape (rows,), NaN where there is none.
+            concerned: shape (rows,), which rows are looked at; None for all.
+        """
+        looked_at = np.ones(len(values), dtype=np.bool_) if concerned is None else concerned
+        along = sum_units(
+            np.where(looked_at, values, np.nan), self.template, len(self.templates), self.number, len(self.keys)
+        )
+        missing = np.bincount(self.number[looked_at & np.isnan(values)], minlength=len(self.keys))
+        return along.sums, missing
+
+    def numbers(self, sums: FloatArray, missing: IntArray, finish: Finish = MEAN) -> Sums:
+        """Returns the numbers of sums; parts that they are not about have none."""
+        n = sums[..., 1::2].sum(axis=(1, 2)).astype(np.int64)
+        keys = self.keys.with_columns(
+            n=pl.Series(n), left_out=pl.Series(missing), cases=pl.Series(n / max(self.repetitions, 1))
+        )
+        there = n + missing > 0 if "bias_type" in keys.columns else np.ones(len(n), dtype=np.bool_)
+        return Sums(keys.filter(pl.Series(there)), {TEMPLATES: Along(self.templates, sums[there])}, finish)
+
+    def means(self, values: FloatArray, concerned: BoolArray | None = None) -> Sums:
+        """Returns means of values, which are shares where all of these are 0 or 1; see `sums`."""
+        numbers = self.numbers(*self.sums(values, concerned))
+        looked_at = values if concerned is None else values[concerned]
+        return replace(numbers, interval="effective Wilson") if are_shares(looked_at) else numbers
 
 
 def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums]:

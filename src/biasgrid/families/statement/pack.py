@@ -141,7 +141,7 @@ class StatementFiles:
     Attributes:
         templates: a CSV file.
         domains: a folder of files, one a domain.
-        as_original: whether both are read as APES reads them.
+        mode: as whose project they are read, None for ours.
         repetitions: how often each statement is asked.
         sample: which statements are asked, None for all.
         system: the system text, None where there is none.
@@ -151,7 +151,7 @@ class StatementFiles:
 
     templates: Path
     domains: Path
-    as_original: bool
+    mode: str | None
     repetitions: int
     sample: Sample | None
     system: str | None
@@ -225,14 +225,10 @@ class StatementPack:
         """Returns how many combinations of values there are, whether they go together or not."""
         return prod(len(values) for values in self.values_of(template))
 
-    def is_negation(self, place: int) -> bool:
-        """Says whether a template negates another one; to APES those of the second half do."""
-        return 2 * place >= len(self.templates) if self.files.as_original else place in self.negations.values()
-
     def digest(self) -> str:
         """Returns a digest of what makes the instances."""
         files = self.files
-        asked: tuple[Any, ...] = (files.as_original, files.repetitions, files.sample)
+        asked: tuple[Any, ...] = (files.mode is not None, files.repetitions, files.sample)
         # One format has the digest that it had before there were several.
         one = len(self.prompts) == 1
         asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)

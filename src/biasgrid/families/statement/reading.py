@@ -1,14 +1,21 @@
-"""Reads a pack of statements: templates and the domains of their parameters, here as they should be or as APES does."""
+"""Reads a pack of statements, a file of templates and the domains of their parameters, and says what is wrong with it.
+
+Some templates are unfit to measure anything. `StatementMode` says how files are read and texts filled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.names import SPACING, similar_names, spacing_problem
 from biasgrid.base.text import explain_unreadable, read_text
+from biasgrid.families.family import Mode
 from biasgrid.families.prompts import Prompt, prompt_of_lines, read_prompts
 from biasgrid.families.statement.pack import (
     STATEMENT,
@@ -20,34 +27,34 @@ from biasgrid.families.statement.pack import (
     StatementFiles,
     StatementPack,
     StatementTemplate,
-    Test,
+    allowed_combinations,
+    attributes_of_values,
     parse_constraint,
 )
-from biasgrid.families.statement.template_table import (
-    TEMPLATE_FILE,
-    TemplateRow,
-    TemplateTable,
-    missing_columns,
-    nothing_left,
-    parameter_numbers,
-    parse_template_table,
-    template_faults,
-)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DOMAIN_FORM = "a value and its class, with a comma between them"
 DOMAIN_FOLDER = "a folder of domains, files with a value and its class in each line"
-TWO_ARGUMENTS = "two arguments such as #1 or #1_class"
 MOST_STATEMENTS = 2**32 - 1
 Domains = Mapping[str, tuple[DomainValue, ...]]
+PARAMETER = re.compile(r"param_(\d+)")
+NEEDED_COLUMNS = ("template_id", "template_text", "constraints", "label")
+FURTHER_COLUMNS = ("negation_of", "reason")
+"""Columns that APES does not know: the template that one negates, and why its label is right."""
+PARAMETER_SLOT = re.compile(r"#(\d+)")
+STATEMENT_LABELS = ("Yes", "No")
+TEMPLATE_FILE = "templates: a CSV file with the columns template_id, template_text, param_1, ..., constraints and label"
 
 
-def read_domains(folder: Path, as_original: bool, faults: list[Fault]) -> Domains:
+def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
     """Reads the domains of a folder, by the names of their files without the last ending.
 
     Args:
         folder: the folder.
-        as_original: whether lines are read as APES reads them: fields behind the class are ignored, and values that
-            stand twice are kept twice.
+        checks: whether fields behind the class and values that appear twice are refused, which else are ignored and
+            kept twice.
         faults: takes what is wrong.
 
     Returns:
@@ -64,11 +71,11 @@ def read_domains(folder: Path, as_original: bool, faults: list[Fault]) -> Domain
         domain = file.stem
         if domain in domains:
             faults.append(Fault(str(file), "", f"is a second file of the domain {domain!r}", "one file a domain"))
-        domains[domain] = read_domain(file, as_original, faults)
+        domains[domain] = read_domain(file, checks, faults)
     return domains
 
 
-def read_domain(file: Path, as_original: bool, faults: list[Fault]) -> tuple[DomainValue, ...]:
+def read_domain(file: Path, checks: bool, faults: list[Fault]) -> tuple[DomainValue, ...]:
     """Reads a domain and reports what is wrong with its lines."""
     try:
         lines = read_text(file, "a domain: " + DOMAIN_FORM).split("\n")
@@ -85,10 +92,10 @@ def read_domain(file: Path, as_original: bool, faults: list[Fault]) -> tuple[Dom
             faults.append(Fault(str(file), f"line {number}", problem, DOMAIN_FORM))
             continue
         value = DomainValue(fields[0], fields[1])
-        if not as_original:
+        if checks:
             faults += value_faults(str(file), number, fields, [each.name for each in values])
         values.append(value)
-    if not as_original:
+    if checks:
         for what, names in {"value": [each.name for each in values], "class": [each.group for each in values]}.items():
             for name, other in similar_names(names):
                 problem = f"the {what} {name!r} is {other!r} but for case or normal form"
@@ -97,7 +104,7 @@ def read_domain(file: Path, as_original: bool, faults: list[Fault]) -> tuple[Dom
 
 
 def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) -> list[Fault]:
-    """Returns what is wrong with a line of a domain that APES would take."""
+    """Returns what is wrong with a line of a domain."""
     where = f"line {number}"
     if len(fields) > 2:
         return [Fault(file, where, f"{len(fields)} fields", DOMAIN_FORM)]
@@ -110,94 +117,185 @@ def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) 
     return found
 
 
-def table_as_original(file: str, text: str, faults: list[Fault]) -> TemplateTable:
-    """Reads the text of a file of templates by pandas, as APES does, and reports what APES fails at.
+class TemplateRow(NamedTuple):
+    """A row of a file of templates.
 
-    So blank lines are skipped, numbers come out as pandas writes them, and `NA` or `None` in a cell is nothing.
+    Attributes:
+        line: the line in which it ends.
+        cells: its cells by column; empty where there is nothing.
     """
-    import pandas as pd  # slow to load, and needed in this mode alone
 
-    try:
-        frame = pd.read_csv(StringIO(text))
-    except (ValueError, pd.errors.ParserError) as error:
-        faults.append(Fault(file, "", f"cannot be read by pandas ({error})", TEMPLATE_FILE))
-        return TemplateTable(file, (), [])
-    header = [str(name) for name in frame.columns]
-    if wrong := missing_columns(file, header):
-        faults += wrong
-        return TemplateTable(file, (), [])
-    # Cells that pandas takes for numbers are not text to APES: as parameters and constraints they are ignored.
-    optional = {name for name in header if name.startswith("param_")} | {"constraints"}
+    line: int
+    cells: Mapping[str, str]
+
+
+class TemplateTable(NamedTuple):
+    """A file of templates.
+
+    Attributes:
+        file: its path.
+        parameters: the numbers of its parameters.
+        rows: its rows.
+    """
+
+    file: str
+    parameters: tuple[str, ...]
+    rows: list[TemplateRow]
+
+
+def parameter_numbers(header: Sequence[str]) -> tuple[str, ...]:
+    """Returns the numbers of the parameters among columns."""
+    return tuple(found[1] for name in header if (found := PARAMETER.fullmatch(name)))
+
+
+def missing_columns(file: str, header: Sequence[str]) -> list[Fault]:
+    """Returns the columns that are not there."""
+    return [
+        Fault(file, "line 1", f"there is no column {name}", TEMPLATE_FILE)
+        for name in NEEDED_COLUMNS
+        if name not in header
+    ]
+
+
+def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
+    """Returns columns that are missing, stand twice or are not known."""
+    wrong, known = missing_columns(file, header), (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
+    for name in dict.fromkeys(header):
+        if header.count(name) > 1:
+            wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "every column once"))
+        if name not in known and not PARAMETER.fullmatch(name):
+            expected = one_of([*known, "param_1"])
+            wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected))
+    return wrong
+
+
+def template_rows(
+    file: str, header: Sequence[str], lines: Sequence[tuple[int, list[str]]], faults: list[Fault]
+) -> list[TemplateRow]:
+    """Returns the rows below the header, and reports those that are none."""
     rows = []
-    for place, cells in enumerate(frame.itertuples(index=False, name=None)):
-        named = dict(zip(header, cells, strict=True))
-        if not isinstance(named["template_text"], str):
-            problem = f"template_text of row {place + 1} is not text"
-            faults.append(Fault(file, "", problem, "text in every template"))
-        texts = {name: cell if isinstance(cell, str) else "" for name, cell in named.items() if name in optional}
-        others = {name: "" if pd.isna(cell) else str(cell) for name, cell in named.items() if name not in optional}
-        rows.append(TemplateRow(place + 2, texts | others))
-    return TemplateTable(file, parameter_numbers(header), rows)
+    for line, cells in lines:
+        if not any(cell.strip() for cell in cells):
+            faults.append(Fault(file, f"line {line}", "is blank", "a template"))
+        elif len(cells) != len(header):
+            faults.append(Fault(file, f"line {line}", f"{len(cells)} fields", f"{len(header)}, as in the first line"))
+        else:
+            rows.append(TemplateRow(line, dict(zip(header, cells, strict=True))))
+    return rows
 
 
-def parse_as_original(text: str, parameters: Sequence[str]) -> Constraint:
-    """Reads a constraint as APES does.
+class StatementMode(Mode):
+    """How files are read, texts filled and numbers made. The replication of another project's numbers is a subclass.
 
-    Args:
-        text: the constraint, empty where there is none.
-        parameters: the numbers of all parameters of the file.
-
-    Raises:
-        ConstraintError: APES fails at it.
+    Attributes:
+        checks: whether files are refused that would measure nothing, and statements left out that have the text of an
+            earlier one.
     """
-    tests = []
-    for part in text.split("|"):
-        function, _, rest = part.strip().partition("(")
-        if function == "neq":
-            # The last character should be the parenthesis; it is left out whatever it is.
-            found = [original_reference(argument.strip(), parameters) for argument in rest[:-1].split(",")]
-            if len(found) != 2:
-                raise ConstraintError(f"{part.strip()!r} has {len(found)} arguments", TWO_ARGUMENTS)
-            tests.append((Test(found[0], found[1], equal=False),))
-    return tuple(tests)
+
+    replications: ClassVar[Mapping[str, str]] = {"apes": "biasgrid.formats.apes.mode:ApesMode"}
+    checks: ClassVar[bool] = True
+
+    def parse_table(self, file: str, text: str, faults: list[Fault]) -> TemplateTable:
+        """Reads the text of a file of templates, and reports what is wrong with its form."""
+        reader = csv.reader(StringIO(text, newline=""), strict=True)
+        try:
+            lines = [(reader.line_num, cells) for cells in reader]
+        except csv.Error as error:
+            faults.append(Fault(file, f"line {reader.line_num}", f"no CSV ({error})", "fields separated by commas"))
+            return TemplateTable(file, (), [])
+        header = lines[0][1] if lines else []
+        wrong = header_faults(file, header)
+        faults += wrong
+        rows = [] if wrong else template_rows(file, header, lines[1:], faults)
+        return TemplateTable(file, parameter_numbers(header), rows)
+
+    def constraint(self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains) -> Constraint:
+        """Reads the constraint of a template.
+
+        Args:
+            text: the constraint.
+            parameters: the numbers of all parameters of the file.
+            named: the domain of each, `UNUSED` for those that the template leaves out.
+            domains: those that there are.
+
+        Raises:
+            ConstraintError: it cannot be read.
+        """
+        return parse_constraint(text, [number if name else "" for number, name in zip(parameters, named, strict=True)])
+
+    def negations(
+        self, table: TemplateTable, templates: Sequence[StatementTemplate], faults: list[Fault]
+    ) -> Mapping[int, int]:
+        """Returns which template is the negation of which, by place, and reports names of none."""
+        places = {template.identifier: place for place, template in enumerate(templates)}
+        negations: dict[int, int] = {}
+        for place, row in enumerate(table.rows):
+            name = row.cells.get("negation_of", "")
+            if not name:
+                continue
+            others = [each for each in places if each != templates[place].identifier]
+            if name not in others:
+                problem = f"negation_of is {name!r}{nearest_name(name, others)}"
+                faults.append(Fault(table.file, f"line {row.line}", problem, f"another template: {one_of(others)}"))
+            elif places[name] in negations:
+                problem = f"is a second negation of {name!r}"
+                faults.append(Fault(table.file, f"line {row.line}", problem, "one negation of a template"))
+            else:
+                negations[places[name]] = place
+        return negations
+
+    def is_negation(self, pack: StatementPack, place: int) -> bool:
+        """Says whether a template negates another one."""
+        return place in pack.negations.values()
+
+    def blocks(self, pack: StatementPack) -> Iterable[tuple[int, tuple[int, ...]]]:
+        """Returns what is expanded one after the other: the place of each of `pack.statements`, and its templates."""
+        return enumerate(pack.statements)
+
+    def fill_text(self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]) -> pl.Series:
+        """Fills the text of a template.
+
+        Args:
+            text: the template's text, with `#1` for the value of parameter 1.
+            parameters: the numbers of the parameters.
+            names: the values of each parameter, row by row.
+
+        Returns:
+            The texts, row by row.
+        """
+        parts = PARAMETER_SLOT.split(text)
+        return join_parts([parameters.index(part) if place % 2 else part for place, part in enumerate(parts)], names)
+
+    def published(self, observations: pl.DataFrame) -> Iterable[pl.DataFrame]:
+        """Returns the measures that another project publishes."""
+        return ()
 
 
-def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
-    """Reads an argument of a constraint."""
-    identifier = argument.split("_")[0][1:]
-    if identifier not in parameters:
-        raise ConstraintError(f"{argument!r} names no parameter of the file", TWO_ARGUMENTS)
-    return Reference(parameters.index(identifier), "group" if argument.endswith("_class") else "name")
+TextPart = str | int
+"""A part of a text: as it stands, or the place of the parameter whose value stands there."""
 
 
-def negations_by_place(templates: Sequence[StatementTemplate]) -> Mapping[int, int]:
-    """Returns which template is the negation of which: those of the second half, where they ask of the same values."""
-    half = len(templates) // 2
-    if len(templates) % 2:
-        return {}
-    pairs = zip(templates[:half], templates[half:], strict=True)
-    same = [one.domains == other.domains and one.constraint == other.constraint for one, other in pairs]
-    return {place: place + half for place in range(half) if same[place]}
+def join_parts(parts: Iterable[TextPart], names: Sequence[pl.Series]) -> pl.Series:
+    """Joins the parts of a text with the values of parameters, row by row."""
+    import polars as pl  # plans do without
+
+    table = pl.DataFrame({str(place): name for place, name in enumerate(names)})
+    columns = [pl.lit(part) if isinstance(part, str) else pl.col(str(part)) for part in parts]
+    return table.with_columns(text=pl.concat_str([pl.lit(""), *columns]))["text"]
 
 
-def read_template_table(path: Path, as_original: bool, faults: list[Fault]) -> TemplateTable:
-    """Reads a file of templates.
-
-    Args:
-        path: the file.
-        as_original: whether it is read as APES reads it.
-        faults: takes what is wrong.
-    """
+def read_template_table(path: Path, mode: StatementMode, faults: list[Fault]) -> TemplateTable:
+    """Reads a file of templates."""
     try:
         text = read_text(path, TEMPLATE_FILE)
     except InputError as error:
         faults += error.faults
         return TemplateTable(str(path), (), [])
-    return (table_as_original if as_original else parse_template_table)(str(path), text, faults)
+    return mode.parse_table(str(path), text, faults)
 
 
 def template_of(
-    table: TemplateTable, row: TemplateRow, domains: Domains, as_original: bool, faults: list[Fault]
+    table: TemplateTable, row: TemplateRow, domains: Domains, mode: StatementMode, faults: list[Fault]
 ) -> StatementTemplate:
     """Makes a template of a row, and reports what is wrong with its domains and its constraint."""
     where, cells = f"line {row.line}", row.cells
@@ -206,40 +304,12 @@ def template_of(
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
             faults.append(Fault(table.file, where, problem, f"a domain: {one_of(filter(None, domains))}"))
-    used = [number if domain else "" for number, domain in zip(table.parameters, named, strict=True)]
-    # APES looks at constraints only while it makes statements.
-    is_read = not as_original or all(domains.get(domain) for domain in named)
     try:
-        text = cells["constraints"] if is_read else ""
-        constraint = parse_as_original(text, table.parameters) if as_original else parse_constraint(text, used)
+        constraint = mode.constraint(cells["constraints"], table.parameters, named, domains)
     except ConstraintError as error:
         faults.append(Fault(table.file, where, error.problem, error.expected))
         constraint = ()
     return StatementTemplate(cells["template_id"], cells["template_text"], named, constraint, cells["label"])
-
-
-def negations_of(
-    table: TemplateTable, templates: Sequence[StatementTemplate], as_original: bool, faults: list[Fault]
-) -> Mapping[int, int]:
-    """Returns which template is the negation of which, by place, and reports names of none."""
-    if as_original:
-        return negations_by_place(templates)
-    places = {template.identifier: place for place, template in enumerate(templates)}
-    negations: dict[int, int] = {}
-    for place, row in enumerate(table.rows):
-        name = row.cells.get("negation_of", "")
-        if not name:
-            continue
-        others = [each for each in places if each != templates[place].identifier]
-        if name not in others:
-            problem = f"negation_of is {name!r}{nearest_name(name, others)}"
-            faults.append(Fault(table.file, f"line {row.line}", problem, f"another template: {one_of(others)}"))
-        elif places[name] in negations:
-            problem = f"is a second negation of {name!r}"
-            faults.append(Fault(table.file, f"line {row.line}", problem, "one negation of a template"))
-        else:
-            negations[places[name]] = place
-    return negations
 
 
 def prompt_of_statement(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault]) -> Prompt | None:
@@ -250,22 +320,97 @@ def prompt_of_statement(path: Path, lines: Sequence[tuple[int, str]], faults: li
 def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them.
 
-    Files that are read as APES reads them have no fault but those at which it fails itself.
+    Files that are read as another project reads them have no fault but those at which it fails itself.
     """
-    faults: list[Fault] = []
-    domains = read_domains(files.domains, files.as_original, faults)
-    table = read_template_table(files.templates, files.as_original, faults)
-    templates = [template_of(table, row, domains, files.as_original, faults) for row in table.rows]
-    negations = negations_of(table, templates, files.as_original, faults)
+    mode, faults = StatementMode.of(files.mode), list[Fault]()
+    domains = read_domains(files.domains, mode.checks, faults)
+    table = read_template_table(files.templates, mode, faults)
+    templates = [template_of(table, row, domains, mode, faults) for row in table.rows]
+    negations = mode.negations(table, templates, faults)
     known = all(domain in domains for template in templates for domain in template.domains)
     prompts = read_prompts(files.prompts, prompt_of_statement, faults) or (Prompt(files.prompt, files.system),)
     pack = StatementPack(table.parameters, domains, tuple(templates), negations, files, prompts)
-    if known and not files.as_original:
+    if known and mode.checks:
         faults += template_faults(table, pack)
     if known and pack.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
         faults.append(Fault(table.file, "", f"more than {MOST_STATEMENTS:,} statements", "fewer parameters or values"))
     if not table.rows and not faults:
         faults.append(Fault(table.file, "", "holds no templates", "a template in each row"))
-    if not faults and not files.as_original:
+    if not faults and mode.checks:
         faults += nothing_left(table, pack)
     return pack, list(dict.fromkeys(faults))
+
+
+def template_faults(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
+    """Yields what is wrong with templates, one by one and with their negations."""
+    first: dict[str, int] = {}
+    for row, template in zip(table.rows, pack.templates, strict=True):
+        where = f"line {row.line}"
+        if not template.identifier.strip():
+            yield Fault(table.file, where, "template_id is blank", "a different name for every template")
+        elif template.identifier in first:
+            problem = f"template_id {template.identifier!r} is in line {first[template.identifier]} already"
+            yield Fault(table.file, where, problem, "a different name for every template")
+        first.setdefault(template.identifier, row.line)
+        yield from text_faults(table, row, template)
+        yield from constraint_faults(table, row, pack, template)
+        if template.label not in STATEMENT_LABELS:
+            yield Fault(table.file, where, f"label is {template.label!r}", " or ".join(STATEMENT_LABELS))
+        for domain in dict.fromkeys(template.domains):
+            if not pack.values[domain]:
+                yield Fault(table.file, where, f"the domain {domain!r} is empty", "values in its file")
+    for place, other in pack.negations.items():
+        yield from pair_faults(table, pack, place, other)
+
+
+def text_faults(table: TemplateTable, row: TemplateRow, template: StatementTemplate) -> Iterator[Fault]:
+    """Yields what is wrong with the text of a template: its white space, and parameters that it lacks or has not."""
+    where = f"line {row.line}"
+    if problem := spacing_problem(template.text):
+        yield Fault(table.file, where, f"template_text {problem}", SPACING)
+    slots = set(PARAMETER_SLOT.findall(template.text))
+    used = {number for number, domain in zip(table.parameters, template.domains, strict=True) if domain}
+    for number in sorted(slots - used):
+        yield Fault(table.file, where, f"template_text has #{number}", f"a domain in param_{number}")
+    for number in sorted(used - slots):
+        yield Fault(table.file, where, f"param_{number} is not in template_text", f"#{number} there, or an empty cell")
+
+
+def constraint_faults(
+    table: TemplateTable, row: TemplateRow, pack: StatementPack, template: StatementTemplate
+) -> Iterator[Fault]:
+    """Yields tests that are always or never passed."""
+    where = f"line {row.line}"
+    for test in (test for tests in template.constraint for test in tests):
+        left, number = attributes_of_values(pack, template, test.left), table.parameters[test.left.place]
+        if not isinstance(test.right, Reference):
+            for word in (word for word in test.right if word not in left):
+                problem = f"{word!r} in a constraint{nearest_name(word, left)}, which no value of parameter {number} is"
+                yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
+        elif left and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right)) and right:
+            both = f"{number} and {table.parameters[test.right.place]}"
+            problem = f"a constraint compares parameters {both}, which are never the same"
+            yield Fault(table.file, where, problem, "others, or none")
+
+
+def nothing_left(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
+    """Yields templates of which no values go together; asked where nothing else is wrong."""
+    for row, template in zip(table.rows, pack.templates, strict=True):
+        if not len(allowed_combinations(pack, template)):
+            yield Fault(table.file, f"line {row.line}", "its constraint leaves no values", "values that go together")
+
+
+def pair_faults(table: TemplateTable, pack: StatementPack, place: int, other: int) -> Iterator[Fault]:
+    """Yields what keeps a template from being the negation of another one."""
+    stated, negation, where = pack.templates[place], pack.templates[other], f"line {table.rows[other].line}"
+    if other in pack.negations:
+        problem = f"negates {stated.identifier!r}, and is negated itself"
+        yield Fault(table.file, where, problem, "templates in pairs of one and its negation")
+    if stated.label == negation.label:
+        problem = f"has the label {negation.label!r}, like {stated.identifier!r}, which it negates"
+        yield Fault(table.file, where, problem, "labels that differ")
+    if stated.domains != negation.domains or stated.constraint != negation.constraint:
+        problem = f"has other parameters or constraints than {stated.identifier!r}, which it negates"
+        yield Fault(table.file, where, problem, "the same ones")
+    if stated.text == negation.text:
+        yield Fault(table.file, where, f"has the text of {stated.identifier!r}, which it negates", "another text")

@@ -10,14 +10,7 @@ import polars as pl
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.observe import PRONOUN_SCORES, answered_groups, scores_in_groups
 from biasgrid.families.underspecified.swap_groups import subject_groups_of
-from biasgrid.families.validity import (
-    ROWS_CHECKED_AT_ONCE,
-    equal_scores,
-    few_names,
-    improbable,
-    score_checks,
-    unknown_tokens,
-)
+from biasgrid.families.validity import ROWS_CHECKED_AT_ONCE, CheckedAnswers, checks_of_cell, unknown_tokens
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
@@ -65,24 +58,28 @@ def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
     observations = answered_groups(cell.observations)
-    yield from unknown_tokens(cell.predictions)
     if observations.is_empty():
+        yield from unknown_tokens(cell.predictions)
         return
-    yield from score_checks(cell.instances, cell.predictions)
     scores = scores_in_groups(observations).reshape(-1, 2)
-    yield from equal_scores(scores)
+    names = subject_groups_of(observations)
+    names = names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject")
+    answers = CheckedAnswers(scores, names=names)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        in_their_place = ""
-        if PRONOUN_SCORES in observations.columns:
-            found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
-            in_their_place = f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
-        yield improbable(scores, in_their_place)
+        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(observations))
+    yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    names = subject_groups_of(observations)
-    yield from few_names(names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject"))
+
+
+def mass_of_pronouns(observations: pl.DataFrame) -> str:
+    """Returns what the flag of improbable names says of the pronouns that stand in their place, if there are any."""
+    if PRONOUN_SCORES not in observations.columns:
+        return ""
+    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
+    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:

@@ -15,11 +15,12 @@ from biasgrid.base.text import read_text
 from biasgrid.families.cell import measured_values
 from biasgrid.families.statement.expand import ANSWER_OPTIONS, LIST_COLUMNS
 from biasgrid.families.statement.keys import KEYS
-from biasgrid.families.statement.measures import apes_error_rates, measure, observe
+from biasgrid.families.statement.measures import measure, observe
 from biasgrid.families.statement.observe import NO, YES
 from biasgrid.families.statement.pack import STATEMENT
 from biasgrid.families.statement.section import PROMPT
 from biasgrid.formats.apes.export import ANSWER_COLUMNS, NAME_OF_PARAMETER, QUESTION, examples_columns
+from biasgrid.formats.apes.mode import apes_error_rates
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import ASKED_BEFORE
 from biasgrid.tables.instances import instances_schema as schema_of_instances

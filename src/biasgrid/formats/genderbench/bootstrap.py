@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.probe.metrics.sums import ITEMS
+from biasgrid.stats.noise.items import ITEMS
 from biasgrid.stats.sums import Sums
 
 CYCLES, SEED, COVERAGE = 1000, 123, 0.95

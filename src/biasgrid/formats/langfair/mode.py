@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from biasgrid.families.rewriting.group_words import GroupWords, Mode, TextRewriter
+from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, TextRewriter
 from biasgrid.families.tokens import Phrase, tokenize_words
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def join_tokens(tokens: tuple[str, ...]) -> str:
     return str(moses_detokenizer().detokenize(tokens))
 
 
-class LangFairMode(Mode):
+class LangFairMode(RewritingMode):
     """Words as LangFair finds them; all is an answer but what a server refused."""
 
     finds_refusals = False

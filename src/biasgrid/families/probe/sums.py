@@ -26,7 +26,10 @@ from biasgrid.families.probe.definitions import (
     OfAsked,
     WordShare,
 )
-from biasgrid.families.probe.metrics.formulas import compared_key, named_values, sums_of_lines
+from biasgrid.families.probe.formulas import compared_key, is_of_two, named_values
+from biasgrid.stats.functions import sums_of_lines
+from biasgrid.stats.noise.items import ITEMS
+from biasgrid.stats.noise.names import NAMES
 from biasgrid.stats.sums import MEAN, PAIR_OF_LISTS, Along, Finish, IntervalMethod, Sums, Tested
 
 ASKED = "asked"
@@ -298,10 +301,6 @@ def placed_sums(sums: pl.DataFrame, place: str, count: int) -> FloatArray:
     return table
 
 
-ITEMS = "items"
-"""The first factor of all numbers of probes."""
-NAMES = "subjects"
-"""The factor of the names that stand for groups; of differences of two groups it is that of two lists."""
 PAIR_COLUMNS = 4
 """How many sums a difference of two means is made of."""
 SHOWN_BY_GROUP = (ExpectedShare, LabelRate, CountOfLabel, MeanScore)
@@ -423,12 +422,6 @@ def sums_of_whole(
     names = [each.names for each in columns if each.names is not None and is_of_two(metric)]
     beside = np.concatenate(names, axis=1) if names else None
     return ItemSums(None, np.concatenate([each.sums for each in columns], axis=1), count, left_out, beside)
-
-
-def is_of_two(metric: Metric) -> bool:
-    """Says whether a metric is the difference of two named groups, whose names are two lists."""
-    compares = isinstance(metric, WordShare) or (isinstance(metric, GroupComparison) and metric.kind == "difference")
-    return compares and len(getattr(metric, "groups", None) or ()) == PAIR_COLUMNS // 2
 
 
 def sums_of_part(

@@ -1,0 +1,166 @@
+"""Functions of sums that are more than a mean: ratios, spreads, shares of words, lines, and what several make together.
+
+They take any shape (..., columns), columns being sums and counts of parts side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.stats.sums import Function, mean
+
+
+def means_of_parts(sums: FloatArray) -> FloatArray:
+    """Returns the means of several parts, shape (..., parts), NaN of nothing.
+
+    Args:
+        sums: shape (..., 2 * parts), sum and count of each part.
+    """
+    return mean(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
+
+
+def spread_of_means(sums: FloatArray) -> FloatArray:
+    """Returns the largest mean less the smallest, NaN where one is not known."""
+    values = means_of_parts(sums)
+    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+
+
+def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
+    """Returns the mean of one part less that of another."""
+    return mean(sums[..., 2 * one : 2 * one + 2]) - mean(sums[..., 2 * other : 2 * other + 2])
+
+
+def ratio_of_means(sums: FloatArray, signed: bool) -> FloatArray:
+    """Returns the mean of the first part by that of the second, or the smallest by the largest; of zeros alone 1."""
+    values = means_of_parts(sums)
+    if signed:
+        above, below = values[..., 0], values[..., 1]
+    else:
+        above, below = values.min(axis=-1), values.max(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((above == 0) & (below == 0), 1.0, above / below)
+
+
+def distance_from_centre(sums: FloatArray, centre: float) -> FloatArray:
+    """Returns how far means are above what is fair."""
+    return mean(sums) - centre
+
+
+def size(sums: FloatArray, function: Function) -> FloatArray:
+    """Returns a number without its sign."""
+    return np.abs(function(sums))
+
+
+def difference_of_halves(sums: FloatArray, function: Function) -> FloatArray:
+    """Returns the number of the first half of the columns less that of the second."""
+    half = sums.shape[-1] // 2
+    return function(sums[..., :half]) - function(sums[..., half:])
+
+
+def smoothed_share(sums: FloatArray, plus: float) -> FloatArray:
+    """Returns the share of one kind of two, with so many more of either counted."""
+    return mean(sums + np.array([plus, 2 * plus]))
+
+
+def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> FloatArray:
+    """Returns the mean of the means of some parts less that of the others.
+
+    Args:
+        sums: shape (..., 2 * parts).
+        high: how many of the parts, the first ones, are added; the others are subtracted.
+        times: what the number is multiplied with.
+        plus: what is added then.
+
+    Returns:
+        Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
+    """
+    values = means_of_parts(sums)
+    number = mean_without_nan(values[..., :high])
+    if values.shape[-1] > high:
+        number = number - mean_without_nan(values[..., high:])
+    return times * number + plus
+
+
+def mean_without_nan(values: FloatArray) -> FloatArray:
+    """Returns the means of the last axis without what is NaN, NaN where all is."""
+    known = ~np.isnan(values)
+    return mean(np.stack([np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))
+
+
+def number_of_columns(sums: FloatArray, function: Function, columns: slice) -> FloatArray:
+    """Returns a number of some of the columns."""
+    return function(sums[..., columns])
+
+
+def join_numbers(sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]) -> FloatArray:
+    """Returns what several numbers make together, NaN where one of them is not known."""
+    return np.asarray(join([each(sums) for each in functions], axis=0))
+
+
+LEAST_SPREAD = 1e-12
+"""Below this a sum of squares is that of equal numbers."""
+LINE_COLUMNS = 6
+"""How many sums a line is made of."""
+
+
+def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Returns what lines are made of.
+
+    Args:
+        x: shape (items,), the covariate.
+        y: shape (items,), the rate.
+        weight: shape (items,), 0 where there is no rate.
+
+    Returns:
+        Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
+    """
+    columns = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1) * weight[:, None]
+    found: FloatArray = np.where(weight[:, None] > 0, columns, 0)
+    return found
+
+
+def pearson(sums: FloatArray) -> FloatArray:
+    """Returns Pearson's correlation.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+
+    Returns:
+        Shape (...), NaN where one of both does not vary.
+    """
+    n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (xx - x * x / n) * (yy - y * y / n)
+        found: FloatArray = np.where(spread > LEAST_SPREAD, (xy - x * y / n) / np.sqrt(spread), np.nan)
+    return found
+
+
+def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
+    """Returns the slope of the line of least squares.
+
+    Args:
+        sums: shape (..., 6), of `sums_of_lines` added up.
+        bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
+
+    Returns:
+        Shape (...), NaN where the covariate does not vary.
+    """
+    n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        varies = xx - x * x / n > LEAST_SPREAD
+        free = (xy - x * y / n) / (xx - x * x / n)
+        start = (y - free * x) / n
+        found: FloatArray = np.where(varies, free, np.nan)
+        if not bounded:
+            return found
+        inside = (np.abs(free) <= 1) & (start >= 0) & (start <= 1)
+        edges = [(np.clip((xy - c * x) / xx, -1, 1), np.full_like(n, c)) for c in (0, 1)]
+        edges += [(np.full_like(n, b), np.clip((y - b * x) / n, 0, 1)) for b in (-1, 1)]
+        errors = np.stack([b * b * xx + 2 * b * c * x + c * c * n - 2 * b * xy - 2 * c * y for b, c in edges])
+        # The error is convex: where its least is outside of the bounds, the least within lies on an edge of them.
+        best = np.take_along_axis(np.stack([b for b, _ in edges]), errors.argmin(axis=0)[None], axis=0)[0]
+    bound: FloatArray = np.where(inside | ~varies, found, best)
+    return bound

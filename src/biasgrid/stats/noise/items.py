@@ -1,0 +1,176 @@
+"""Intervals over items, and over the names that stand for groups: of shares, and of the differences of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
+from biasgrid.stats.noise.factors import over_first_factor, over_names
+from biasgrid.stats.noise.names import NAMES, lists_source
+from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.shares import ShareWithInterval, difference_of_shares, ratio_of_shares
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Sums, leave_one_out
+
+ITEMS = "items"
+"""The factor of items; that of names is `NAMES`, of differences of two groups that of two lists."""
+RANGE_STEPS = 2001
+WILSON = "effective Wilson"
+ANY_RATIO = "the other rate may be 0, and so the ratio anything"
+"""Why a ratio has no interval."""
+PAIR = (0, 1)
+"""The places of two groups."""
+
+
+class Claim(NamedTuple):
+    """What is known of a number over items and names.
+
+    Attributes:
+        low, high: both ends of its interval, NaN where there is none.
+        method: how it was made.
+        items_part: the share of its squared width that is due to items, NaN where names have none.
+        p: of no difference, NaN where that is not tested.
+        null_mean: what noise alone gives, NaN where that is 0.
+        reason: why there is no interval.
+    """
+
+    low: float
+    high: float
+    method: str
+    items_part: float = np.nan
+    p: float = np.nan
+    null_mean: float = np.nan
+    reason: str | None = None
+
+
+class SharesOverNames(NamedTuple):
+    """Shares with intervals over items and names; arrays of shape (numbers,).
+
+    Attributes:
+        shares: the shares with both ends.
+        items_part: the share of their squared widths that is due to items, NaN where names have none.
+    """
+
+    shares: ShareWithInterval
+    items_part: FloatArray
+
+
+def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
+    """Returns shares with Wilson's intervals over items, moved out by what names do.
+
+    An end is as far from the share as the root of the sum of both squared distances (MOVER; Zou and Donner, 2008).
+    """
+    of_means = replace(part, finish=MEAN)
+    values, units = of_means.values, part.along[ITEMS].present.sum(axis=1)
+    variance, _ = jackknife(of_means.without)
+    cases = part.keys["cases"].cast(pl.Float64).to_numpy()
+    low, high, _ = wilson_interval(values, cases, variance, units, alpha)
+    if NAMES not in part.along:
+        return SharesOverNames(ShareWithInterval(values, low, high), np.full(len(values), np.nan))
+    names = half_width([over_names(of_means, NAMES)], alpha)
+    moved_low, moved_high = values - np.hypot(values - low, names), values + np.hypot(high - values, names)
+    items_part = ((high - low) / 2) ** 2 / (((high - low) / 2) ** 2 + names**2)
+    return SharesOverNames(ShareWithInterval(values, np.clip(moved_low, 0, 1), np.clip(moved_high, 0, 1)), items_part)
+
+
+def without_sign(low: float, high: float) -> tuple[float, float]:
+    """Returns the ends of the interval of a size."""
+    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return (np.nan, np.nan) if np.isnan(low + high) else (nearest, max(abs(low), abs(high)))
+
+
+class Apart(NamedTuple):
+    """The difference of two groups.
+
+    Attributes:
+        centre: shape (1,), around what its interval lies.
+        sources: how it varies with items and, where they are known, names.
+        least_p: the least p that it may have.
+    """
+
+    centre: FloatArray
+    sources: Sequence[VarianceSource]
+    least_p: float
+
+    def ends(self, alpha: float) -> tuple[float, float]:
+        """Returns both ends of its interval, which holds 0 where the exact test does not find a difference."""
+        half = half_width(self.sources, alpha)
+        low, high = float((self.centre - half)[0]), float((self.centre + half)[0])
+        return (min(low, 0.0), max(high, 0.0)) if self.p > alpha else (low, high)
+
+    @property
+    def p(self) -> float:
+        """P of no difference."""
+        return float(np.maximum(p_values(self.centre, self.sources), self.least_p)[0])
+
+
+def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
+    """Returns the difference of two of some groups."""
+    items = np.concatenate([groups.along[ITEMS].sums[place] for place in (one, other)], axis=-1)[None]
+    sources = []
+    if NAMES in groups.along:
+        names = np.concatenate([groups.along[NAMES].sums[place] for place in (one, other)], axis=-1)[None]
+        sources.append(lists_source(names))
+    if of_shares:
+        found = difference_of_shares(items)
+        return Apart(found.centre, [found.source, *sources], float(found.sign_flip_p[0]))
+    totals = items.sum(axis=1)
+    variance, units = jackknife(leave_one_out(items, totals, DIFFERENCE.function))
+    return Apart(DIFFERENCE(totals), [VarianceSource(variance, (units - 1).astype(np.float64)), *sources], 0.0)
+
+
+def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
+    """Returns the claim of the ratio of two groups' shares, without a direction of the smaller by the larger one."""
+    shares, items = shares_over_names(groups, alpha)
+    one, other = (ShareWithInterval(*(each[place : place + 1] for each in shares)) for place in PAIR)
+    low, high = (float(end[0]) for end in ratio_of_shares(one, other))
+    method = "MOVER-R"
+    if np.isnan(low):
+        return Claim(np.nan, np.nan, method)
+    part = float(items.mean())
+    if not is_directed:
+        inverse = 1 / low if low > 0 else np.inf
+        ends = (min(low, 1 / high), 1.0) if low <= 1 <= high else (low, high) if high < 1 else (1 / high, inverse)
+        return Claim(*ends, method, part)
+    if np.isinf(high):
+        return Claim(np.nan, np.nan, method, reason=ANY_RATIO)
+    return Claim(low, high, method, part)
+
+
+def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
+    """Returns the claim of the largest difference of groups.
+
+    Its ends are the largest ones of the sizes of all differences, which hold together (Bonferroni). Noise alone gives
+    the expected range of as many normal numbers with the variance of these differences.
+    """
+    count = len(groups.keys)
+    pairs = [groups_apart(groups, one, other, of_shares) for one, other in combinations(range(count), 2)]
+    ends = np.array([without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs])
+    low, high = (float(end) for end in ends.max(axis=0))
+    p = min(1.0, len(pairs) * float(np.min([pair.p for pair in pairs])))
+    variances = np.array([[float(source.variance[0]) for source in pair.sources] for pair in pairs])
+    null_mean = expected_range(count) * float(np.sqrt(variances.sum(axis=1).mean() / 2))
+    widths = [np.array([float(half_width([source], alpha)[0]) ** 2 for source in pair.sources]) for pair in pairs]
+    items = float(np.mean([each[0] / each.sum() for each in widths])) if NAMES in groups.along else np.nan
+    return Claim(low, min(high, 1.0) if of_shares else high, "differences of groups", items, p, null_mean)
+
+
+def expected_range(count: int) -> float:
+    """Returns the mean of the range of so many standard normal numbers (Tippett, 1925)."""
+    x = np.linspace(-10, 10, RANGE_STEPS)
+    below = ndtr(x)
+    return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))
+
+
+def part_of_items(part: Sums, alpha: float) -> float:
+    """Returns which share of the squared width of a difference's interval is due to items."""
+    sources = over_first_factor(part).source, lists_source(part.along[PAIR_OF_LISTS].sums)
+    items, names = (float(half_width([source], alpha)[0]) ** 2 for source in sources)
+    return items / (items + names) if items + names > 0 else np.nan
