@@ -1,0 +1,85 @@
+"""The family of questions with options, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from biasgrid.base.faults import Fault
+from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.multiple_choice.items import ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
+from biasgrid.tables.metric import Measure, read_definitions
+
+VARIANT_ANSWERS = {"scored": "choice", "written": "text"}
+"""The kind of the answers, by variant."""
+DEFINITIONS = read_definitions("families/multiple_choice")
+
+
+class MultipleChoice(Family):
+    """Asks questions with options, one of which says that the answer is not known."""
+
+    name = "multiple_choice"
+    Section = MultipleChoiceDataset
+    yields_sums = True
+    instance_bytes = 60.0
+    own_measures = DEFINITIONS.of("measures", "answers", "differences")
+    flags = DEFINITIONS.of("flags")
+    formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
+    expected = "the task of the dataset"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task are."""
+        section = section_of(grid, dataset)
+        if grid.models[model].task != section.task:
+            return None
+        options = section.model_dump(include={"prompt", "matching"})
+        return Question(section.answers, VARIANT_ANSWERS[section.answers], options=options)
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
+        """Returns the files of a dataset, and how they are asked."""
+        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        return ItemFiles(
+            files=tuple(folder / name for name in section.files),
+            layout=section.layout,
+            metadata=folder / section.metadata if section.metadata else None,
+            prompt=section.prompt,
+            system=section.system,
+            orders=section.orders,
+            scored=section.answers == "scored",
+            sample=sample_unless_all(section.sample),
+        )
+
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
+        """Declares the family's measures, and what speaks against a cell."""
+        return {**self.own_measures, **self.flags}
+
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
+        """Tells of the questions."""
+        return (DEFINITIONS.about,)
+
+    def cluster_texts(self, lists: QuestionSet) -> Sequence[str]:
+        """Returns context and question of the first item of each template."""
+        from biasgrid.families.multiple_choice.expand import first_texts
+
+        return first_texts(lists)
+
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet) -> Iterator[Fault]:
+        """Yields a sample that is none or too large."""
+        from biasgrid.families.multiple_choice.expand import orders_of
+
+        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
+        yield from sample_faults(source, key, section.sample, len(lists.items), "items")
+
+
+def section_of(grid: Grid, dataset: str) -> MultipleChoiceDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, MultipleChoiceDataset)
+    return section
+
+
+FAMILY = MultipleChoice()
