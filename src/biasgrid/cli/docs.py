@@ -32,6 +32,7 @@ DOCUMENTS = (
     "docs/generative.md",
     "docs/probes.md",
     "docs/rewriting.md",
+    "docs/public-benchmarks/bbq.md",
 )
 SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
