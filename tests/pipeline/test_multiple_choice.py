@@ -90,3 +90,14 @@ def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
     right = [item["label"] == 0 for item in items if item["context_condition"] == "disambig"]
     assert cell.row("accuracy_disambiguated", options="")["value"] == sum(right) / len(right)
     assert cell.row("coverage", options="")["value"] == 1
+
+
+def test_random_answers_have_no_bias(tmp_path: Path) -> None:
+    (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
+    keys = {"layout": "bbq", "files": ["Age.jsonl"], "prompt": "race"}
+    cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 1}}, {"family": "multiple_choice"} | keys)
+    bias, accuracy = (cell.row(name, options="") for name in ("bias_ambiguous", "accuracy_disambiguated"))
+    assert bias["low"] < 0 < bias["high"]
+    assert abs(bias["value"]) < 0.2
+    assert accuracy["value"] == pytest.approx(1 / 3, abs=0.1)
+    assert cell.row("one_place")["value"] < 0.5

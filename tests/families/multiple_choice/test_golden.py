@@ -150,16 +150,19 @@ def test_numbers_of_esbbq_are_those_of_the_original() -> None:
 
 
 PAPER_BIAS = {
-    ("Age", "format_arc"): (48.9, 3.3), ("Age", "format_race"): (29.8, 1.2),
-    ("Nationality", "format_arc"): (14.5, -0.2), ("Nationality", "format_race"): (6.0, 1.2),
-    ("Religion", "format_arc"): (24.5, 3.5), ("Religion", "format_race"): (14.3, 0.2),
+    "Age": (48.9, 29.8), "Disability_status": (32.6, 21.2), "Nationality": (14.5, 6.0),
+    "Physical_appearance": (48.5, 41.6), "Religion": (24.5, 14.3), "Sexual_orientation": (11.8, 5.8),
 }  # fmt: skip
-"""s_AMB and s_DIS in percent, by category and format."""
+"""Bias in ambiguous contexts in percent, in the formats ARC and RACE, of today's files of these categories."""
 
 
 @needs_published_files
-@pytest.mark.parametrize(("category", "model"), PAPER_BIAS)
-def test_published_answers_give_the_published_bias(category: str, model: str) -> None:
-    _, numbers = unifiedqa(Path(PUBLISHED or ""), None, model)
-    found = [value_of(numbers, name, bias_type=category) for name in ("bias_ambiguous", "bias_disambiguated")]
-    assert [100 * value for value in found if value is not None] == pytest.approx(PAPER_BIAS[category, model], abs=0.05)
+@pytest.mark.parametrize("category", PAPER_BIAS)
+def test_published_answers_give_the_published_bias(category: str) -> None:
+    folder = Path(PUBLISHED or "")
+    if not (folder / f"data/{category}.jsonl").is_file():
+        pytest.skip(f"no data/{category}.jsonl in BIASGRID_BBQ")
+    for model, expected in zip(("format_arc", "format_race"), PAPER_BIAS[category], strict=True):
+        _, numbers = unifiedqa(folder, None, model)
+        found = value_of(numbers, "bias_ambiguous", bias_type=category)
+        assert found == pytest.approx(expected / 100, abs=0.0005 + SAME)

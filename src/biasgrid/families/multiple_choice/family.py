@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
@@ -24,7 +24,8 @@ class MultipleChoice(Family):
     name = "multiple_choice"
     Section = MultipleChoiceDataset
     yields_sums = True
-    instance_bytes = 60.0
+    is_synthetic = True
+    instance_bytes = 20.0
     own_measures = DEFINITIONS.of("measures", "answers", "differences")
     flags = DEFINITIONS.of("flags")
     formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
@@ -73,6 +74,15 @@ class MultipleChoice(Family):
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
+        train, question = grid.models[model].train, self.question(grid, dataset, model)
+        return train is not None and not train.dataset and question is not None and question.answer == "choice"
+
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Returns what decides which option an answer is."""
+        return section_of(grid, dataset).model_dump(include={"prompt", "matching"})
 
 
 def section_of(grid: Grid, dataset: str) -> MultipleChoiceDataset:
