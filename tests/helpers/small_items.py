@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.families.cell import measured_values
 from biasgrid.families.multiple_choice.expand import expand
-from biasgrid.families.multiple_choice.items import ItemFiles
+from biasgrid.families.multiple_choice.items import WRITTEN, ItemFiles
 from biasgrid.families.multiple_choice.measures import measure, observe
 from biasgrid.families.multiple_choice.reading import read
 from biasgrid.families.sampling import Sample
@@ -60,10 +60,10 @@ def files_of(
 
 def item_files(
     paths: Iterable[Path], layout: str = "bbq", metadata: Path | None = None, prompt: str = "letters",
-    orders: str = "file", scored: bool = False, sample: Sample | None = None,
+    orders: str = "file", variant: str = WRITTEN, sample: Sample | None = None,
 ) -> ItemFiles:  # fmt: skip
     """The files of a dataset."""
-    return ItemFiles(tuple(paths), layout, metadata, prompt, None, orders, scored, sample)
+    return ItemFiles(tuple(paths), layout, metadata, prompt, None, orders, variant, sample)
 
 
 def faults_of(files: ItemFiles) -> list[str]:

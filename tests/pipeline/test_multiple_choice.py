@@ -101,3 +101,36 @@ def test_random_answers_have_no_bias(tmp_path: Path) -> None:
     assert abs(bias["value"]) < 0.2
     assert accuracy["value"] == pytest.approx(1 / 3, abs=0.1)
     assert cell.row("one_place")["value"] < 0.5
+
+
+def spans(instances: pl.DataFrame) -> dict[str, Any]:
+    """Answers that name the first person of the context, with a higher score of the mention of the stereotype's."""
+    rows = instances.to_dicts()
+    mentions = [[row["candidate1"], row["candidate2"]] for row in rows]
+    places = [int(row["position2"] < row["position1"]) for row in rows]
+    # The first mention is that of the option with the smaller number.
+    known = [[place for place in range(3) if place != row["unknown_option"]] for row in rows]
+    scores = [[0.4 if place == row["target"] else 0.1 for place in both] for row, both in zip(rows, known, strict=True)]
+    said = [both[place] for both, place in zip(mentions, places, strict=True)]
+    return {"starts": scores, "ends": scores, "answer": said}
+
+
+def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path) -> None:
+    (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
+    model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main"}
+    cell = Pipeline(tmp_path, model, {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}, spans)
+    first = cell.instances.row(0, named=True)
+    assert (first["text"], first["candidate1"], first["position1"]) == (
+        "Who could not find the button?",
+        "grandson",
+        24,
+    )
+    assert first["text_pair"].startswith("The grandfather and the grandson waited")
+    # Each pair is in both orders, so that who is named first agrees with the stereotype half of the time.
+    assert cell.row("bias_ambiguous", options="")["value"] == 0
+    assert cell.row("preference_ambiguous")["value"] == 1
+    missing = cell.row("accuracy_ambiguous", options="")
+    assert (missing["value"], missing["reason"]) == (
+        None, "the model has no answer `unknown`: it finds its answers in the context",
+    )  # fmt: skip
+    assert cell.row("accuracy_disambiguated", options="")["n"] == 48

@@ -130,7 +130,7 @@ ESBBQ = {
 
 @needs_golden_files
 def test_numbers_of_esbbq_are_those_of_the_original() -> None:
-    instances = instances_of(item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", scored=True))
+    instances = instances_of(item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", variant="scored"))
     lines = (BENCHMARKS / "esbbq/loglikelihoods.jsonl").read_text().splitlines()
     scores = {
         f"{row['category']} {row['instance_id']}": np.exp(row["loglikelihoods"]) for row in map(json.loads, lines)

@@ -97,7 +97,7 @@ def test_answers_without_an_option_count_in_coverage_alone(tmp_path: Path) -> No
 
 
 def test_equal_probabilities_choose_no_option(tmp_path: Path) -> None:
-    instances = instances_of(files_of(tmp_path, four_lines(), scored=True, orders="all"))
+    instances = instances_of(files_of(tmp_path, four_lines(), variant="scored", orders="all"))
     chosen = [[0.4, 0.4, 0.2] if row["places"] == [0, 1, 2] else [0.5, 0.3, 0.2] for row in instances.to_dicts()]
     said = instances.select("instance", probabilities=pl.Series(chosen))
     observed = observe(instances, said, {"prompt": "letters", "matching": "unique"})

@@ -210,12 +210,12 @@ def test_prompts_of_the_field(tmp_path: Path) -> None:
         "{question} {context}": "Who forgot it? A grandmother and a granddaughter met in room 1.",
     }
     for prompt, text in texts.items():
-        first = instances_of(files_of(tmp_path, four_lines(), prompt=prompt, scored=True)).row(0, named=True)
+        first = instances_of(files_of(tmp_path, four_lines(), prompt=prompt, variant="scored")).row(0, named=True)
         assert (first["text"], first["candidate2"]) == (text, "The granddaughter")
 
 
 def test_options_are_asked_in_all_orders_where_they_are_shown(tmp_path: Path) -> None:
-    instances = instances_of(files_of(tmp_path, four_lines(), orders="all", scored=True))
+    instances = instances_of(files_of(tmp_path, four_lines(), orders="all", variant="scored"))
     assert len(instances) == 4 * 6
     last = instances.filter(item=0).row(-1, named=True)
     assert (last["places"], last["candidate1"]) == ([2, 1, 0], "(a)")

@@ -19,7 +19,7 @@ OPTIONS = {"prompt": "letters", "matching": "unique"}
 
 @pytest.fixture(scope="module")
 def instances() -> pl.DataFrame:
-    return instances_of(item_files([ROOT / "word_lists/benchmarks"], orders="all", scored=True))
+    return instances_of(item_files([ROOT / "word_lists/benchmarks"], orders="all", variant="scored"))
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])

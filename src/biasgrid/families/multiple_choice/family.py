@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.multiple_choice.items import ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.items import SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
 from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
-VARIANT_ANSWERS = {"scored": "choice", "written": "text"}
+ANSWERS = {SCORED: "choice", WRITTEN: "text", TEXTS: "choice", SPANS: "span"}
 """The kind of the answers, by variant."""
+VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
+"""How models are asked that need no prompt, by their task."""
 DEFINITIONS = read_definitions("families/multiple_choice")
 
 
@@ -29,15 +31,15 @@ class MultipleChoice(Family):
     own_measures = DEFINITIONS.of("measures", "answers", "differences")
     flags = DEFINITIONS.of("flags")
     formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
-    expected = "the task of the dataset"
+    expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: those of the dataset's task are."""
-        section = section_of(grid, dataset)
-        if grid.models[model].task != section.task:
+        """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
+        section, task = section_of(grid, dataset), grid.models[model].task
+        variant = section.answers if task == section.task else VARIANT_OF_TASK.get(task)
+        if variant is None:
             return None
-        options = section.model_dump(include={"prompt", "matching"})
-        return Question(section.answers, VARIANT_ANSWERS[section.answers], options=options)
+        return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -49,7 +51,7 @@ class MultipleChoice(Family):
             prompt=section.prompt,
             system=section.system,
             orders=section.orders,
-            scored=section.answers == "scored",
+            variant=variant,
             sample=sample_unless_all(section.sample),
         )
 
@@ -78,7 +80,7 @@ class MultipleChoice(Family):
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
         train, question = grid.models[model].train, self.question(grid, dataset, model)
-        return train is not None and not train.dataset and question is not None and question.answer == "choice"
+        return train is not None and not train.dataset and question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what decides which option an answer is."""

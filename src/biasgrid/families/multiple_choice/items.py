@@ -20,6 +20,9 @@ AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
 NEGATIVE, NON_NEGATIVE = POLARITIES = ("neg", "nonneg")
 """Questions of which a stereotype gives one answer, and those of which it gives the other one."""
 OPTIONS = 3
+SCORED, WRITTEN, TEXTS, SPANS = VARIANTS = ("scored", "written", "options", "spans")
+"""Ways to ask: a prompt whose options are scored, or answered in writing; question, context and the texts of the
+options; question and context alone, in which an answer is found."""
 LABEL, NAME = "label", "name"
 """How groups are named: by a word for the group, or by first names."""
 ROW_ENDINGS = {LABEL: "", NAME: " (names)", None: " (labels and names)"}
@@ -37,7 +40,7 @@ class ItemFiles:
         prompt: the name of a prompt, or its text.
         system: the system text, None where there is none.
         orders: whether the options are asked in all orders, or as they are in the file.
-        scored: whether the probabilities of the options are read, or the answer in a text.
+        variant: how models answer, one of `VARIANTS`.
         sample: which items are asked, None for all.
     """
 
@@ -47,7 +50,7 @@ class ItemFiles:
     prompt: str
     system: str | None
     orders: str
-    scored: bool
+    variant: str
     sample: Sample | None
 
 
@@ -129,7 +132,7 @@ class QuestionSet:
         """A digest of what makes the instances."""
         files = self.files
         sample = sample_content(files.sample) if files.sample else None
-        asked = [files.prompt, files.system, files.orders, files.scored, sample]
+        asked = [files.prompt, files.system, files.orders, files.variant, sample]
         items = [astuple(replace(item, where="")) for item in self.items]
         return sha256(json.dumps([asked, items]).encode()).hexdigest()[:16]
 
