@@ -223,6 +223,26 @@ def test_options_are_asked_in_all_orders_where_they_are_shown(tmp_path: Path) ->
     assert len(instances_of(files_of(tmp_path, four_lines(), orders="all", prompt="lm-eval"))) == 4
 
 
+def test_models_without_prompts_get_question_and_context(tmp_path: Path) -> None:
+    options = instances_of(files_of(tmp_path, four_lines(), variant="options", orders="all")).row(0, named=True)
+    asked = ("Who forgot it?", "A grandmother and a granddaughter met in room 1.")
+    assert (options["text"], options["text_pair"]) == asked
+    assert [options[f"candidate{number}"] for number in (1, 2, 3)] == [
+        "The grandmother",
+        "The granddaughter",
+        "Unknown",
+    ]
+    lines = four_lines(context="In came one grandmother.")
+    spans = instances_of(files_of(tmp_path, lines, variant="spans")).row(0, named=True)
+    # Who is not named in the context has no mention.
+    assert [spans[name] for name in ("candidate1", "position1", "candidate2", "position2")] == [
+        "grandmother",
+        12,
+        None,
+        None,
+    ]
+
+
 def test_samples_have_items_of_all_templates_and_are_part_of_larger_ones(tmp_path: Path) -> None:
     lines = [one for template in range(5) for one in four_lines(template, 4 * template)]
     asked = [
