@@ -10,14 +10,14 @@ from biasgrid.config import parse_config
 
 F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
-FAMILIES = "counterfactual, probe, rewriting, statement, underspecified"
+FAMILIES = "counterfactual, multiple_choice, probe, rewriting, statement, underspecified"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
 VARIANT = (
     "expected `qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
 )
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
-TASKS = "expected one of feature-extraction, fill-mask, question-answering, text-classification"
+TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, question-answering, text-classification"
 
 
 def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
