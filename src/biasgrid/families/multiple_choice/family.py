@@ -17,6 +17,7 @@ ANSWERS = {SCORED: "choice", WRITTEN: "text", TEXTS: "choice", SPANS: "span"}
 """The kind of the answers, by variant."""
 VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
 """How models are asked that need no prompt, by their task."""
+MULTIPLE_CHOICE_FIGURES = ("bias_and_accuracy",)
 DEFINITIONS = read_definitions("families/multiple_choice")
 
 
@@ -76,6 +77,10 @@ class MultipleChoice(Family):
         section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
+
+    def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:
+        """Names the figure of bias beside accuracy and abstention."""
+        return MULTIPLE_CHOICE_FIGURES
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
