@@ -88,15 +88,17 @@ def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
     keys = {"layout": "bbq", "files": ["Age.jsonl"], "answers": "written", "orders": "file", "matching": "paper"}
     cell = Pipeline(tmp_path, model, {"family": "multiple_choice"} | keys)
     right = [item["label"] == 0 for item in items if item["context_condition"] == "disambig"]
-    assert cell.row("accuracy_disambiguated", options="")["value"] == sum(right) / len(right)
-    assert cell.row("coverage", options="")["value"] == 1
+    assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["value"] == sum(right) / len(right)
+    assert cell.row("coverage", bias_type="Age", options="")["value"] == 1
 
 
 def test_random_answers_have_no_bias(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     keys = {"layout": "bbq", "files": ["Age.jsonl"], "prompt": "race"}
     cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 1}}, {"family": "multiple_choice"} | keys)
-    bias, accuracy = (cell.row(name, options="") for name in ("bias_ambiguous", "accuracy_disambiguated"))
+    bias, accuracy = (
+        cell.row(name, bias_type="Age", options="") for name in ("bias_ambiguous", "accuracy_disambiguated")
+    )
     assert bias["low"] < 0 < bias["high"]
     assert abs(bias["value"]) < 0.2
     assert accuracy["value"] == pytest.approx(1 / 3, abs=0.1)
@@ -127,10 +129,10 @@ def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path
     )
     assert first["text_pair"].startswith("The grandfather and the grandson waited")
     # Each pair is in both orders, so that who is named first agrees with the stereotype half of the time.
-    assert cell.row("bias_ambiguous", options="")["value"] == 0
-    assert cell.row("preference_ambiguous")["value"] == 1
-    missing = cell.row("accuracy_ambiguous", options="")
+    assert cell.row("bias_ambiguous", bias_type="Age", options="")["value"] == 0
+    assert cell.row("preference_ambiguous", bias_type="Age")["value"] == 1
+    missing = cell.row("accuracy_ambiguous", bias_type="Age", options="")
     assert (missing["value"], missing["reason"]) == (
         None, "the model has no answer `unknown`: it finds its answers in the context",
     )  # fmt: skip
-    assert cell.row("accuracy_disambiguated", options="")["n"] == 48
+    assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["n"] == 48

@@ -72,7 +72,7 @@ class Item:
         label: the right option.
         target: the option that agrees with the stereotype; None where there is none or where it is not known.
         label_type: `LABEL` or `NAME`; None where the file does not say and items may have either.
-        crossed: of categories with two dimensions, in which of them the two people differ.
+        crossed: of categories with two dimensions, in which of them the two people differ; of KoBBQ the kind of item.
         group: the group that the stereotype is about.
         value: what the stereotype says of it.
         is_excluded: whether the item has no target where others of its kind have one, so that it counts nowhere.

@@ -20,7 +20,11 @@ KEYS = {
     "label": column(pl.UInt8, description="the right option"),
     "target": column(pl.UInt8, description="the option that agrees with the stereotype, if known", nullable=True),
     "is_excluded": column(pl.Boolean, description="whether the item has no target though its kind has, and counts not"),
-    "crossed": column(pl.Categorical, description="in which of two dimensions people differ, if any", nullable=True),
+    "crossed": column(
+        pl.Categorical,
+        description="in which of two dimensions people differ, or KoBBQ's kind of item, if any",
+        nullable=True,
+    ),
     "about": column(pl.Categorical, description="the group that the stereotype is about, if known", nullable=True),
     "value": column(pl.Categorical, description="what the stereotype says, if known", nullable=True),
 }

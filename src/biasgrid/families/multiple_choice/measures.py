@@ -272,15 +272,18 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         options: see `observe`.
 
     Yields:
-        Measures of categories and of parts of these; of the whole cell where no category has first names beside words
-        for groups; and how much more is abstained from, or not answered, about a group than about others.
+        Measures of categories and of parts of these, where there are several; of several categories together where none
+        has first names in place of words for groups; and how much more is abstained from, or not answered, about a
+        group than about others.
     """
     named = observations.rename({column: key for key, column in KEY_COLUMNS.items()})
     table = named.with_columns(pl.col(list(KEY_COLUMNS)).cast(pl.String)).filter(~pl.col("is_excluded"))
-    if not table["bias_type"].str.ends_with(NAMES_MARK).any() or table["bias_type"].n_unique() == 1:
+    if not table["bias_type"].str.ends_with(NAMES_MARK).any() and table["bias_type"].n_unique() > 1:
         yield from measures_of_part(PartAnswers.of(table, ()), ())
     for names in PARTS:
-        about = table.drop_nulls(names)
+        # The one group of a category has the category's numbers.
+        several = [pl.col(name).n_unique().over("bias_type") > 1 for name in names[1:]]
+        about = table.drop_nulls(names).filter(pl.lit(value=True), *several)
         if len(about):
             yield from measures_of_part(PartAnswers.of(about, names), names)
     yield from differences_of_groups(table)

@@ -13,6 +13,7 @@ import typer
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.files import write_text
 from biasgrid.base.text import read_text
+from biasgrid.families.multiple_choice.layouts.bbq import category_name
 
 IDENTIFIERS = ("sample_id", "example_id", "instance_id")
 """The fields with an item's id: of KoBBQ, where it says all, of BBQ and of EsBBQ."""
@@ -44,7 +45,8 @@ def responses_of(file: Path, column: str) -> Iterator[dict[str, Any]]:
             found = f"no text in {column!r}{nearest_name(column, values)}"
             faults.append(Fault(str(file), f"line {number}", found, "the field with the answers"))
         elif not faults:
-            category = values.get("category") or str(values[identifier]).partition("-")[0]
+            named = values.get("category") or str(values[identifier]).partition("-")[0]
+            category = category_name(named, str(file))
             name = str(values[identifier]) if identifier == IDENTIFIERS[0] else f"{category} {values[identifier]}"
             yield {"prompt": name, "group": category, "repetition": 0, "response": values[column]}
     if faults:

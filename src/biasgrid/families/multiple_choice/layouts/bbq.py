@@ -57,7 +57,8 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
         template: the field of its template.
         stereotyped: the field of the groups that the stereotype is about.
     """
-    category = record.text("category")
+    is_control = CONTROL in Path(record.file).stem
+    category = category_name(record.text("category"), record.file)
     condition, polarity = record.one_of("context_condition", CONDITIONS), record.one_of("question_polarity", POLARITIES)
     spoken, groups = [], []
     for place in range(OPTIONS):
@@ -72,13 +73,13 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
     check_label(record, "label", condition, label, unknown)
     names = record.texts(stereotyped)
     known = [place for place in range(OPTIONS) if place != unknown]
-    is_crossed, is_control = CROSSED in category, CONTROL in Path(record.file).stem
+    is_crossed = CROSSED in category
     has_rule = not (is_crossed or is_control)
     target = target_option([(spoken[place], groups[place]) for place in known], known, names, polarity == NEGATIVE)
     is_named = all(NAMES.fullmatch(groups[place]) for place in known)
     return Item(
-        name=f"{category}{' (control)' if is_control else ''} {record.text(identifier)}",
-        category=f"{category} (control)" if is_control else category,
+        name=f"{category} {record.text(identifier)}",
+        category=category,
         template=record.text(template),
         condition=condition,
         polarity=polarity,
@@ -94,6 +95,11 @@ def read_item(record: Record, identifier: str, template: str, stereotyped: str) 
         is_excluded=has_rule and target is None,
         where=f"line {record.line}",
     )
+
+
+def category_name(category: str, file: str) -> str:
+    """Returns the name of a category: controls of MBBQ, which the name of their file tells, have their own."""
+    return f"{category} (control)" if CONTROL in Path(file).stem else category
 
 
 def target_option(
