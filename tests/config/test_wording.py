@@ -10,7 +10,7 @@ from biasgrid.config import parse_config
 
 F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
-FAMILIES = "counterfactual, multiple_choice, probe, rewriting, statement, underspecified"
+FAMILIES = "counterfactual, decision, multiple_choice, probe, rewriting, statement, underspecified"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
 VARIANT = (

@@ -33,6 +33,7 @@ DOCUMENTS = (
     "docs/probes.md",
     "docs/rewriting.md",
     "docs/public-benchmarks/bbq.md",
+    "docs/public-benchmarks/discrim-eval.md",
 )
 SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
