@@ -38,7 +38,7 @@ PARTS = (
 """What numbers are about: a category, in it a condition of crossed groups, a group, what is said of it, a template."""
 KEY_COLUMNS = {"bias_type": "row", "attribute_group": "crossed", "group": "about", "attribute": "value"}
 """The columns of observations that hold them."""
-NAMES_MARK = "(names)"
+NAMES_MARK = "names)"
 NO_TARGET = "the files do not say which answer agrees with the stereotype: give `metadata` of the dataset"
 CANNOT_ABSTAIN = "the model has no answer `unknown`: it finds its answers in the context"
 NOBODY_NAMED = "no answer named anybody"
@@ -68,6 +68,7 @@ class PartAnswers:
         lean: how far the answer leans to the person of the stereotype, NaN where that is not known.
         abstains: whether the model could have answered `unknown`.
         outcome: how the answer ended.
+        orders: in how many orders of its options each item was asked, which counts as one case.
     """
 
     keys: pl.DataFrame
@@ -84,6 +85,7 @@ class PartAnswers:
     lean: FloatArray
     abstains: bool
     outcome: pl.Series
+    orders: int
 
     @classmethod
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> PartAnswers:
@@ -111,6 +113,7 @@ class PartAnswers:
             lean=table["lean"].fill_null(np.nan).to_numpy(),
             abstains=bool(table["abstains"].all()),
             outcome=table["outcome"].cast(pl.String),
+            orders=table["places"].n_unique(),
         )  # fmt: skip
 
     def numbers(
@@ -131,7 +134,11 @@ class PartAnswers:
         weights = [(is_counted * column).astype(np.float64) for column in columns]
         sums = np.stack([np.bincount(place, weight, minlength=size) for weight in weights], axis=-1).astype(np.float64)
         n, asked = (np.bincount(self.number, each, minlength=len(self.keys)) for each in (is_counted, concerned))
-        keys = self.keys.with_columns(n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64))
+        keys = self.keys.with_columns(
+            n=pl.Series(n).cast(pl.Int64),
+            left_out=pl.Series(asked - n).cast(pl.Int64),
+            cases=pl.Series(n / self.orders),
+        )
         along = Along(self.templates, sums.reshape(len(self.keys), len(self.templates), len(columns)))
         return Sums(keys, {TEMPLATES: along}, finish, interval)
 
