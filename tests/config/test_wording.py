@@ -16,7 +16,7 @@ VARIANT = (
     "expected `qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
 )
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
-TASKS = "expected one of feature-extraction, fill-mask, question-answering, text-classification"
+TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, question-answering, text-classification"
 
 
 @pytest.mark.parametrize(

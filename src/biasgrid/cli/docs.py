@@ -32,6 +32,8 @@ DOCUMENTS = (
     "docs/generative.md",
     "docs/probes.md",
     "docs/rewriting.md",
+    "docs/public-benchmarks/bbq.md",
+    "docs/public-benchmarks/discrim-eval.md",
 )
 SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),

@@ -78,7 +78,7 @@ def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_pa
         ("T5ForConditionalGeneration", "is an encoder-decoder, which no back end asks: ask it behind a server"),
         ("XLNetForQuestionAnswering", "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSim"),
         ("BertForTokenClassification", "labels words, which no dataset asks for: choose a checkpoint that answers"),
-        ("BertForMultipleChoice", "chooses among texts with a head of its own: choose a classifier or a model that"),
+        ("BertForMultipleChoice", "chooses among texts with a head of its own: name it in a config with `task: mul"),
         ("BertModel", "has no head for a task: choose a checkpoint that was trained for one; an encoder of texts is"),
         ("New", "expected a class that ends in one of ForMaskedLM"),
     ],

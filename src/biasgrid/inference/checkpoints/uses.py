@@ -41,7 +41,7 @@ ENCODER_DECODER = "is an encoder-decoder, which no back end asks: ask it behind 
 ADVICE = {
     "XLNetForQuestionAnswering": "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple",
     "ForTokenClassification": "labels words, which no dataset asks for: choose a checkpoint that answers or classifies",
-    "ForMultipleChoice": "chooses among texts with a head of its own: choose a classifier or a model that writes",
+    "ForMultipleChoice": "chooses among texts with a head of its own: name it in a config with `task: multiple-choice`",
     "ForNextSentencePrediction": "tells whether sentences follow: choose a checkpoint with a head for masked words",
     "ForConditionalGeneration": ENCODER_DECODER,
     "EncoderDecoderModel": ENCODER_DECODER,

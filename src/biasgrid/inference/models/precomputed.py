@@ -17,9 +17,9 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
 from biasgrid.jobs.progress import Progress
 
-PROMPT_COLUMNS = ("original", "with_system", "whole")
-"""What a prompt of the file may be: as it was before it was rewritten; or all that is asked, with or without the system
-text, which is often the same for all."""
+PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
+"""What a prompt of the file may be: the id of an item of a benchmark; as it was before it was rewritten; or all that is
+asked, with or without the system text, which is often the same for all."""
 MATCHING_KEYS = ("group", "repetition")
 """What must be the same, where instances have it."""
 
@@ -40,7 +40,7 @@ class PrecomputedAnswers(BackEnd):
     responses: pl.DataFrame
 
     Choices = PrecomputedChoices
-    READS = ("original", *MATCHING_KEYS)
+    READS = ("item_id", "original", *MATCHING_KEYS)
 
     @classmethod
     def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:

@@ -66,6 +66,7 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering", ("span",)
     ),
     ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
+    ("multiple-choice", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",)),
     ("text-classification", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.text_classification:TextClassification",
         ("choice",),

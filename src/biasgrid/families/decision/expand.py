@@ -1,0 +1,34 @@
+"""Turns decisions into instances, with Yes and No as candidates."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from biasgrid.families.decision.keys import KEYS
+from biasgrid.families.decision.reading import Decisions
+from biasgrid.families.decision.section import DECISION
+from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
+from biasgrid.families.orders import random_order
+
+ANSWERS = ("Yes", "No")
+
+
+def expand(decisions: Decisions) -> Expansion:
+    """Expands decisions in the order of their file; a sample has whole questions."""
+    files, questions = decisions.files, decisions.questions
+    number, chosen = {name: place for place, name in enumerate(questions)}, set(range(len(questions)))
+    if files.sample is not None:
+        order = random_order(len(questions), files.sample.seed)
+        chosen = {*order[: files.sample.count(len(questions))].tolist()}
+    rows = [row for row in decisions.rows if number[row.question] in chosen]
+    table = pl.DataFrame(
+        {
+            "text": [files.prompt.replace(DECISION, row.text) for row in rows],
+            "template": [number[row.question] for row in rows],
+            **{name: [getattr(row, name) for row in rows] for name in ("question", "age", "gender", "race")},
+        }
+    )
+    candidates = {f"candidate{place}": pl.lit(answer) for place, answer in enumerate(ANSWERS, start=1)}
+    asked = {"questions": len(chosen), "rows": len(rows)}
+    coverage = coverage_of_design(asked, {"questions": len(questions), "rows": len(decisions.rows)})
+    return expand_rows(table.with_columns(system=pl.lit(files.system, pl.String), **candidates), KEYS, coverage)

@@ -1,0 +1,82 @@
+"""The family of decisions about people, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from biasgrid.base.faults import Fault
+from biasgrid.families.decision.reading import DecisionFiles, Decisions
+from biasgrid.families.decision.section import DecisionDataset
+from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.sampling import sample_faults, sample_unless_all
+from biasgrid.tables.metric import Measure, read_definitions
+
+DECISIONS = "decisions"
+"""The one variant of a dataset."""
+DEFINITIONS = read_definitions("families/decision")
+
+
+class DecisionFamily(Family):
+    """Asks generative models for decisions about people, Yes or No."""
+
+    name = "decision"
+    place = 7
+    Section = DecisionDataset
+    yields_sums = True
+    instance_bytes = 30.0
+    own_measures = DEFINITIONS.of("measures")
+    flags = DEFINITIONS.of("flags")
+    expected = "the task of the dataset"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task are."""
+        section = section_of(grid, dataset)
+        if grid.models[model].task != section.task:
+            return None
+        return Question(DECISIONS, "choice", options={"references": [*references_of(section)]})
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
+        """Returns the file of a dataset, and how it is asked."""
+        section = section_of(grid, dataset)
+        file, sample = Path(grid.word_lists, section.file), sample_unless_all(section.sample)
+        return DecisionFiles(file, section.prompt, section.system, references_of(section), sample)
+
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
+        """Declares the family's measures, and what speaks against a cell."""
+        return {**self.own_measures, **self.flags}
+
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
+        """Tells of the decisions."""
+        return (DEFINITIONS.about,)
+
+    def template_texts(self, lists: Decisions) -> Sequence[str]:
+        """Returns the ids of the questions."""
+        return [f"question {name}" for name in lists.questions]
+
+    def cluster_texts(self, lists: Decisions) -> Sequence[str]:
+        """Returns the text of the first row of each question."""
+        first: dict[str, str] = {}
+        for row in lists.rows:
+            first.setdefault(row.question, row.text)
+        return list(first.values())
+
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions) -> Iterator[Fault]:
+        """Yields a sample that is larger than what it is of."""
+        key = f"datasets.{dataset}.sample"
+        yield from sample_faults(source, key, section_of(grid, dataset).sample, len(lists.questions), "questions")
+
+
+def references_of(section: DecisionDataset) -> tuple[str, str]:
+    """Returns gender and race that others are compared with."""
+    return section.reference_gender, section.reference_race
+
+
+def section_of(grid: Grid, dataset: str) -> DecisionDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, DecisionDataset)
+    return section
+
+
+FAMILY = DecisionFamily()

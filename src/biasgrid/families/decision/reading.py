@@ -1,0 +1,113 @@
+"""Reads rows of discrim-eval, and says what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.precomputed_file import first_faults
+from biasgrid.base.rows import FileRow, read_rows
+from biasgrid.families.sampling import Sample
+
+COLUMNS = ("filled_template", "decision_question_id", "age", "gender", "race")
+EXPECTED = f"rows of discrim-eval with {', '.join(COLUMNS)}"
+
+
+@dataclass(frozen=True)
+class DecisionFiles:
+    """What makes the instances of a dataset.
+
+    Attributes:
+        file: the rows.
+        prompt: what a model is asked, with the decision in it.
+        system: the system text, None where there is none.
+        references: gender and race that others are compared with.
+        sample: which questions are asked, None for all.
+    """
+
+    file: Path
+    prompt: str
+    system: str | None
+    references: tuple[str, str]
+    sample: Sample | None
+
+
+class Decision(NamedTuple):
+    """A row of the file."""
+
+    text: str
+    question: str
+    age: float
+    gender: str
+    race: str
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The rows of a dataset, and where they come from."""
+
+    files: DecisionFiles
+    rows: tuple[Decision, ...]
+
+    @property
+    def questions(self) -> list[str]:
+        """The ids of the questions, in the order of the file."""
+        return list(dict.fromkeys(row.question for row in self.rows))
+
+    def digest(self) -> str:
+        """A digest of what makes the instances."""
+        files = self.files
+        sample = files.sample.model_dump() if files.sample else None
+        return sha256(json.dumps([self.rows, files.prompt, files.system, sample]).encode()).hexdigest()[:16]
+
+
+def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
+    """Reads the rows of a dataset and returns them with every fault that is in them."""
+    faults: list[Fault] = []
+    found: dict[tuple[str, float, str, str], str] = {}
+    rows = list[Decision]()
+    try:
+        for row in read_rows(files.file, COLUMNS, EXPECTED):
+            if wrong := list(row_faults(files.file, row)):
+                faults += wrong
+                continue
+            text, question, age, gender, race = (row.values[name] for name in COLUMNS)
+            decision = Decision(text, str(question), float(age), gender, race)
+            first = found.setdefault(decision[1:], row.where)
+            if first != row.where:
+                problem = f"question {question} about {age:g}, {gender}, {race} is in {first} too"
+                faults.append(Fault(str(files.file), row.where, problem, "each person once in a question"))
+            rows.append(decision)
+    except InputError as error:
+        return Decisions(files, ()), error.faults
+    if not faults:
+        faults += reference_faults(files, rows)
+    return Decisions(files, tuple(rows)), first_faults(faults, files.file)
+
+
+def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
+    """Yields what is wrong with a row."""
+    for name in COLUMNS:
+        value = row.values[name]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if name == "age" and not is_number:
+            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number of years")
+        elif name == "decision_question_id" and not (is_number or (isinstance(value, str) and value.strip())):
+            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
+        elif name not in ("age", "decision_question_id") and not (isinstance(value, str) and value.strip()):
+            yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
+
+
+def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:
+    """Yields references that no row is about."""
+    for name, reference in zip(("gender", "race"), files.references, strict=True):
+        known = {getattr(row, name) for row in rows}
+        if reference not in known:
+            problem = f"nobody has the {name} {reference!r}{nearest_name(reference, known)}"
+            expected = f"in `reference_{name}` of the dataset {one_of(known)}"
+            yield Fault(str(files.file), "", problem, expected)

@@ -1,0 +1,32 @@
+"""What a config may say of a dataset of decisions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from biasgrid.families.family import DatasetSection
+
+DECISION = "{decision}"
+"""Stands in a prompt for the decision."""
+PROMPT = f'{DECISION} Please answer with either "yes" or "no".\nAnswer:'
+
+
+class DecisionDataset(DatasetSection):
+    """Decisions about people, in discrim-eval's rows: a row of the grid. Files lie in `word_lists`."""
+
+    family: Literal["decision"] = Field(description="what is asked and how it is measured")
+    task: str = Field("text-generation", description="task of the models that it is for")
+    file: str = Field(description="rows of discrim-eval, explicit or implicit: JSON lines")
+    prompt: str = Field(PROMPT, description=f"what a model is asked, with `{DECISION}` where the decision stands")
+    system: str | None = Field(None, min_length=1, description="system text of models that take one")
+    reference_gender: str = Field("male", description="the gender that others are compared with")
+    reference_race: str = Field("white", description="the race that others are compared with")
+
+    @field_validator("prompt")
+    @classmethod
+    def _with_decision(cls, prompt: str) -> str:
+        if prompt.count(DECISION) != 1:
+            raise ValueError(f"expected text that holds {DECISION} once")
+        return prompt

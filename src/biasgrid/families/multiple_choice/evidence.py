@@ -1,0 +1,74 @@
+"""The sentences behind bias in ambiguous contexts: items in which a model leans to the stereotype, or against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.evidence import Sentences, UnitView
+from biasgrid.families.multiple_choice.items import AMBIGUOUS
+from biasgrid.tables.evidence import Evidence
+
+
+def evidence(cell: MeasuredCell) -> Evidence:
+    """Finds items in whose ambiguous contexts answers lean to the stereotype most, middling and least."""
+    return SENTENCES.table(cell)
+
+
+def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+    """Returns answers in ambiguous contexts, those of items first that lean to the stereotype most.
+
+    Returns:
+        Columns of `EVIDENCE`; `score` is the lean of the answer and `unit_value` the mean of the item's, see `observe`.
+    """
+    rows = cell.observations.filter(pl.col("condition").cast(pl.String) == AMBIGUOUS, ~pl.col("is_excluded"))
+    rows = rows.with_columns(pl.col("row", "about").cast(pl.String)).drop_nulls("lean")
+    if about:
+        rows = rows.filter(row=about["bias_type"])
+    named = pl.col("options").cast(pl.List(pl.String))
+    return (
+        rows.with_columns(unit_value=pl.col("lean").mean().over("item"))
+        .sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
+        .select(
+            "template", "instance", "unit_value",
+            bias_type="row", group="about", unit="item", score="lean",
+            expected=named.list.get(pl.col("target")),
+            said=named.list.get(pl.col("option")),
+            measure=pl.lit("bias_ambiguous"),
+            options=pl.lit(""),
+        )
+    )  # fmt: skip
+
+
+def number(about: Mapping[str, str], options: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns measure and options of the number that is explained."""
+    return "bias_ambiguous", ""
+
+
+def relevant_instances(instances: pl.LazyFrame, about: Mapping[str, str]) -> pl.LazyFrame:
+    """Returns the instances of the category."""
+    return instances.filter(pl.col("row").cast(pl.String) == about["bias_type"])
+
+
+SENTENCES = Sentences(
+    answers,
+    explained=("bias_type",),
+    number=number,
+    relevant_instances=relevant_instances,
+    about={"bias_type": "bias_type"},
+    rows_kept=6,
+    asked={"text": "text"},
+    view=UnitView(
+        "lean to the stereotype, in an ambiguous context",
+        columns={
+            "Group": ("name", "group"),
+            "Asked": ("text", "text"),
+            "Agrees with the stereotype": ("name", "expected"),
+            "Answer": ("name", "said"),
+            "Lean": ("number", "score"),
+        },
+    ),
+)

@@ -1,0 +1,103 @@
+"""The family of questions with options, as others see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from biasgrid.base.faults import Fault
+from biasgrid.families.family import Family, Format, Grid, Question
+from biasgrid.families.multiple_choice.items import SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
+from biasgrid.tables.metric import Measure, read_definitions
+
+ANSWERS = {SCORED: "choice", WRITTEN: "text", TEXTS: "choice", SPANS: "span"}
+"""The kind of the answers, by variant."""
+VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
+"""How models are asked that need no prompt, by their task."""
+MULTIPLE_CHOICE_FIGURES = ("bias_and_accuracy",)
+DEFINITIONS = read_definitions("families/multiple_choice")
+
+
+class MultipleChoice(Family):
+    """Asks questions with options, one of which says that the answer is not known."""
+
+    name = "multiple_choice"
+    place = 6
+    Section = MultipleChoiceDataset
+    yields_sums = True
+    is_synthetic = True
+    instance_bytes = 20.0
+    own_measures = DEFINITIONS.of("measures", "answers", "differences")
+    flags = DEFINITIONS.of("flags")
+    formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
+    expected = "the task of the dataset, multiple-choice or question-answering"
+
+    def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
+        """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
+        section, task = section_of(grid, dataset), grid.models[model].task
+        variant = section.answers if task == section.task else VARIANT_OF_TASK.get(task)
+        if variant is None:
+            return None
+        return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))
+
+    def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
+        """Returns the files of a dataset, and how they are asked."""
+        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        return ItemFiles(
+            files=tuple(folder / name for name in section.files),
+            layout=section.layout,
+            metadata=folder / section.metadata if section.metadata else None,
+            prompt=section.prompt,
+            system=section.system,
+            orders=section.orders,
+            variant=variant,
+            sample=sample_unless_all(section.sample),
+        )
+
+    def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
+        """Declares the family's measures, and what speaks against a cell."""
+        return {**self.own_measures, **self.flags}
+
+    def about(self, grid: Grid, dataset: str) -> Sequence[str]:
+        """Tells of the questions."""
+        return (DEFINITIONS.about,)
+
+    def cluster_texts(self, lists: QuestionSet) -> Sequence[str]:
+        """Returns context and question of the first item of each template."""
+        from biasgrid.families.multiple_choice.expand import first_texts
+
+        return first_texts(lists)
+
+    def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet) -> Iterator[Fault]:
+        """Yields a sample that is none or too large."""
+        from biasgrid.families.multiple_choice.expand import orders_of
+
+        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
+        yield from sample_faults(source, key, section.sample, len(lists.items), "items")
+
+    def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:
+        """Names the figure of bias beside accuracy and abstention."""
+        return MULTIPLE_CHOICE_FIGURES
+
+    def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
+        """Says whether a model that learns all datasets that it is asked is asked this one, and its options scored."""
+        train, question = grid.models[model].train, self.question(grid, dataset, model)
+        return train is not None and not train.dataset and question is not None and question.variant == SCORED
+
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Returns what decides which option an answer is."""
+        return section_of(grid, dataset).model_dump(include={"prompt", "matching"})
+
+
+def section_of(grid: Grid, dataset: str) -> MultipleChoiceDataset:
+    """Returns the section of a dataset of this family."""
+    section = grid.datasets[dataset]
+    assert isinstance(section, MultipleChoiceDataset)
+    return section
+
+
+FAMILY = MultipleChoice()

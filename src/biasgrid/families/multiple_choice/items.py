@@ -1,0 +1,226 @@
+"""Items of benchmarks: a context, a question about two groups in it, and three options, one of which is `unknown`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from biasgrid.base.faults import Fault, InputError, one_of, value_text
+from biasgrid.base.rows import OBJECT, nested_values
+from biasgrid.base.text import read_text
+from biasgrid.families.sampling import Sample, sample_content
+
+AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
+"""Contexts that do not answer the question, and that do."""
+NEGATIVE, NON_NEGATIVE = POLARITIES = ("neg", "nonneg")
+"""Questions of which a stereotype gives one answer, and those of which it gives the other one."""
+OPTIONS = 3
+SCORED, WRITTEN, TEXTS, SPANS = VARIANTS = ("scored", "written", "options", "spans")
+"""Ways to ask: a prompt whose options are scored, or answered in writing; question, context and the texts of the
+options; question and context alone, in which an answer is found."""
+LABEL, NAME = "label", "name"
+"""How groups are named: by a word for the group, or by first names."""
+ROW_ENDINGS = {LABEL: "", NAME: " (names)", None: " (labels and names)"}
+"""What stands behind a category by how its groups are named."""
+
+
+@dataclass(frozen=True)
+class ItemFiles:
+    """What makes the instances of a dataset.
+
+    Attributes:
+        files: files and folders of items, and patterns of their names.
+        layout: how they are written, a module of `layouts`.
+        metadata: BBQ's `additional_metadata.csv`, None where there is none.
+        prompt: the name of a prompt, or its text.
+        system: the system text, None where there is none.
+        orders: whether the options are asked in all orders, or as they are in the file.
+        variant: how models answer, one of `VARIANTS`.
+        sample: which items are asked, None for all.
+    """
+
+    files: tuple[Path, ...]
+    layout: str
+    metadata: Path | None
+    prompt: str
+    system: str | None
+    orders: str
+    variant: str
+    sample: Sample | None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question with its options, which are numbered from 0.
+
+    Attributes:
+        name: its category and id, unique in a dataset.
+        category: its category, whose numbers are reported together.
+        template: its template in the category.
+        condition: one of `CONDITIONS`.
+        polarity: one of `POLARITIES`.
+        context: what is told.
+        question: what is asked.
+        options: the texts of the options.
+        spoken: what the people of the options are called in the context; the options where the file does not say it.
+        unknown: the option that says that the answer is not known.
+        label: the right option.
+        target: the option that agrees with the stereotype; None where there is none or where it is not known.
+        label_type: `LABEL` or `NAME`; None where the file does not say and items may have either.
+        crossed: of categories with two dimensions, in which of them the two people differ; of KoBBQ the kind of item.
+        group: the group that the stereotype is about.
+        value: what the stereotype says of it.
+        is_excluded: whether the item has no target where others of its kind have one, so that it counts nowhere.
+        where: its line, for messages.
+    """
+
+    name: str
+    category: str
+    template: str
+    condition: str
+    polarity: str
+    context: str
+    question: str
+    options: tuple[str, ...]
+    spoken: tuple[str, ...]
+    unknown: int
+    label: int
+    target: int | None = None
+    label_type: str | None = None
+    crossed: str | None = None
+    group: str | None = None
+    value: str | None = None
+    is_excluded: bool = False
+    where: str = ""
+
+    @property
+    def row(self) -> str:
+        """The name under which it is reported: items with first names are never averaged with others."""
+        return self.category + ROW_ENDINGS[self.label_type]
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The options that name somebody."""
+        return tuple(place for place in range(OPTIONS) if place != self.unknown)
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """The items of a dataset.
+
+    Attributes:
+        files: where they come from, and how they are asked.
+        items: the items.
+    """
+
+    files: ItemFiles
+    items: tuple[Item, ...]
+
+    @cached_property
+    def templates(self) -> dict[tuple[str, str], int]:
+        """The numbers of templates, by category and template."""
+        return {
+            name: place for place, name in enumerate(dict.fromkeys((one.category, one.template) for one in self.items))
+        }
+
+    def digest(self) -> str:
+        """A digest of what makes the instances."""
+        files = self.files
+        sample = sample_content(files.sample) if files.sample else None
+        asked = [files.prompt, files.system, files.orders, files.variant, sample]
+        items = [astuple(replace(item, where="")) for item in self.items]
+        return sha256(json.dumps([asked, items]).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of a file, whose fields are checked as they are read; what is wrong is added to the faults.
+
+    Attributes:
+        file: the file.
+        line: the number of its line.
+        values: what stands in it, by field; of objects in it by names such as `answer_info.ans0`.
+        faults: takes what is wrong.
+    """
+
+    file: str
+    line: int
+    values: Mapping[str, Any]
+    faults: list[Fault]
+
+    def refuse(self, field: str, problem: str, expected: str) -> None:
+        """Adds a fault of a field."""
+        self.faults.append(Fault(self.file, f"line {self.line}, {field}", problem, expected))
+
+    def text(self, field: str) -> str:
+        """Returns a text, or a whole number as text; empty where there is none."""
+        value = self.values.get(field)
+        if type(value) is int or (isinstance(value, str) and value.strip()):
+            return str(value).strip()
+        self.refuse(field, value_text(value) if field in self.values else "missing", "text")
+        return ""
+
+    def one_of(self, field: str, allowed: Sequence[str]) -> str:
+        """Returns a text that must be one of several."""
+        value = self.text(field)
+        if value and value not in allowed:
+            self.refuse(field, repr(value), one_of(allowed))
+        return value
+
+    def texts(self, field: str) -> list[str]:
+        """Returns a list of texts; empty where there is none."""
+        value = self.values.get(field)
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return value
+        self.refuse(field, value_text(value) if field in self.values else "missing", "a list of texts")
+        return []
+
+    def place(self, field: str) -> int:
+        """Returns the number of an option, 0 where there is none."""
+        value = self.values.get(field)
+        if type(value) is int and 0 <= value < OPTIONS:
+            return value
+        self.refuse(field, value_text(value) if field in self.values else "missing", "0, 1 or 2")
+        return 0
+
+
+def json_records(path: Path, faults: list[Fault]) -> Iterator[Record]:
+    """Yields the objects of a file that has one in each line."""
+    try:
+        text = read_text(path, OBJECT)
+    except InputError as error:
+        faults += error.faults
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            faults.append(Fault(str(path), f"line {number}", f"not JSON ({error})", OBJECT))
+            continue
+        if isinstance(content, dict):
+            yield Record(str(path), number, nested_values(content), faults)
+        else:
+            faults.append(Fault(str(path), f"line {number}", value_text(content), OBJECT))
+
+
+def unknown_option(record: Record, field: str, is_unknown: Sequence[bool]) -> int:
+    """Returns the one option that says that the answer is not known."""
+    if sum(is_unknown) != 1:
+        record.refuse(field, f"{sum(is_unknown)} options are `unknown`", "exactly one")
+        return 0
+    return list(is_unknown).index(True)
+
+
+def check_label(record: Record, field: str, condition: str, label: int, unknown: int) -> None:
+    """Refuses a label that does not go with the context."""
+    if condition == AMBIGUOUS and label != unknown:
+        record.refuse(field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`")
+    if condition == DISAMBIGUATED and label == unknown:
+        record.refuse(field, f"{label}, the option `unknown`, in a context that answers the question", "another option")

@@ -1,0 +1,1 @@
+"""Files of benchmarks, a module for each layout: `items_of(path, faults)` yields the items of a file."""

@@ -1,0 +1,72 @@
+"""What the page of a cell shows beside its numbers as a whole: bias, accuracy and abstention side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.payload import CellTables, PageColumns, measures_side_by_side, page_table
+
+SHOWN = {
+    "Bias, ambiguous": "bias_ambiguous",
+    "Bias, disambiguated": "bias_disambiguated",
+    "Cost of nonalignment": "nonalignment_cost",
+    "Accuracy, ambiguous": "accuracy_ambiguous",
+    "Accuracy, disambiguated": "accuracy_disambiguated",
+    "Unknown, disambiguated": "unknown_disambiguated",
+    "Coverage": "coverage",
+}
+"""By titles, the measures that stand side by side."""
+TABLES: Mapping[str, tuple[str, str, PageColumns]] = {
+    "Categories": (
+        "bias_type",
+        "Bias beside accuracy: a model that always answers `unknown` has no bias and no use.",
+        {},
+    ),
+    "Crossed conditions": (
+        "attribute_group",
+        "The same by how the two people differ.",
+        {"Condition": ("name", "attribute_group")},
+    ),
+    "Groups": ("group", "The same by the group that the stereotype is about.", {"Group": ("name", "group")}),
+    "Values": ("attribute", "The same by what the stereotype says.", {"Value": ("name", "attribute")}),
+    "Templates": ("template", "The same by template.", {"Template": ("template", "template")}),
+}
+"""By titles, the key that each table is about, what it shows, and the columns of that key."""
+PART_KEYS = ("attribute_group", "group", "attribute", "template")
+
+
+def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns tables of categories and their parts, and of groups that are abstained from more than others."""
+    own = cell.measures.filter(options="").drop_nulls("bias_type")
+    tables = []
+    for title, (key, about, columns) in TABLES.items():
+        others = [name for name in PART_KEYS if name != key]
+        rows = own.filter(pl.col(key).is_not_null(), *(pl.col(name).is_null() for name in others))
+        keys = list(dict.fromkeys(("bias_type", key)))
+        shown = measures_side_by_side(rows, keys, list(SHOWN.values()))
+        interval: PageColumns = {"Interval": ("interval", "bias_ambiguous ")}
+        numbers: PageColumns = {heading: ("number", name) for heading, name in SHOWN.items()}
+        first, *rest = numbers.items()
+        drawn: PageColumns = {"Category": ("name", "bias_type"), **columns, **dict([first]), **interval, **dict(rest)}
+        tables += page_table(title, about, shown, drawn)
+    return {"tables": [*tables, *abstention_table(own)]}
+
+
+def abstention_table(own: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns the table of how much more `unknown` is answered about a group than about others."""
+    rows = own.filter(measure="unknown_difference").sort(
+        "q", -pl.col("value").abs(), nulls_last=True, maintain_order=True
+    )
+    return page_table(
+        "Abstention by group",
+        "How much more `unknown` is answered about a group than about the others of its category, where the context "
+        "gives the answer.",
+        rows,
+        {
+            "Category": ("name", "bias_type"), "Group": ("name", "group"), "Difference": ("number", "value"),
+            "Interval": ("interval", ""), "n": ("count", "n"), "q": ("number", "q"),
+        },
+    )  # fmt: skip

@@ -1,0 +1,89 @@
+"""Reads the items of a dataset, in whatever layout, and says what is wrong with them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from biasgrid.base.faults import Fault
+from biasgrid.base.precomputed_file import first_faults
+from biasgrid.base.references import load
+from biasgrid.families.multiple_choice.items import NEGATIVE, NON_NEGATIVE, POLARITIES, Item, ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.layouts.metadata import with_metadata
+
+LAYOUTS = {"bbq": ".jsonl", "esbbq": ".jsonl", "kobbq": ".tsv"}
+"""By the names of layouts, how their files end."""
+WILDCARDS = "*?["
+
+
+def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
+    """Reads the files of a dataset and returns its items with every fault that is in them."""
+    faults: list[Fault] = []
+    layout = load(f"{__package__}.layouts.{files.layout}")
+    found = [(path, item) for path in paths_of(files, faults) for item in layout.items_of(path, faults)]
+    if not faults:
+        if not found:
+            faults.append(
+                Fault(", ".join(map(str, files.files)), "", "no items", f"items in the layout {files.layout}")
+            )
+        faults += repeated_names(found)
+        items = [item for _, item in found]
+        if files.metadata is not None:
+            items = list(with_metadata(items, files.metadata, faults))
+        faults += polarity_faults([(path, item) for (path, _), item in zip(found, items, strict=True)])
+        return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
+    return QuestionSet(files, ()), first_faults(faults, files.files[0])
+
+
+def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
+    """Returns the files of items, each once and those of a folder by their names."""
+    ending, found = LAYOUTS[files.layout], dict[Path, None]()
+    for path in files.files:
+        if path.is_dir():
+            matches: Sequence[Path] = sorted(path.glob(f"*{ending}"))
+        elif any(sign in path.name for sign in WILDCARDS):
+            matches = sorted(path.parent.glob(path.name))
+        else:
+            matches = [path]
+        if not matches:
+            faults.append(Fault(str(path), "", "no files", f"files that end in {ending}"))
+        found |= dict.fromkeys(matches)
+    return list(found)
+
+
+def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
+    """Yields ids that are used twice."""
+    first: dict[str, tuple[Path, Item]] = {}
+    for path, item in found:
+        other_path, other = first.setdefault(item.name, (path, item))
+        if other is not item:
+            place = other.where if other_path == path else f"{other.where} of {other_path.name}"
+            yield Fault(str(path), item.where, f"{item.name} is in {place} too", "each id once in a category")
+
+
+def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
+    """Yields templates that are asked in one polarity alone, and pairs of options with one target in both.
+
+    In an older copy of BBQ's metadata the target is the group, whatever is asked.
+    """
+    met, targets = defaultdict[tuple[str, str], set[str]](set), dict[tuple[str, ...], tuple[str, Item]]()
+    first: dict[tuple[str, str], tuple[Path, Item]] = {}
+    for path, item in found:
+        template = item.category, item.template
+        met[template].add(item.polarity)
+        first.setdefault(template, (path, item))
+        if item.target is None:
+            continue
+        pair = sorted(item.spoken[place] for place in item.known)
+        targets.setdefault((*template, *pair, item.polarity), (item.spoken[item.target], item))
+        other = targets.get((*template, *pair, NON_NEGATIVE if item.polarity == NEGATIVE else NEGATIVE))
+        if other and other[0] == item.spoken[item.target]:
+            problem = f"the target {item.spoken[item.target]!r} of both polarities ({other[1].where})"
+            yield Fault(str(path), item.where, problem, "the other person of the pair in the other polarity")
+    for template, polarities in met.items():
+        path, item = first[template]
+        for polarity in POLARITIES:
+            if polarity not in polarities:
+                problem = f"template {item.template} of {item.category} has no {polarity} questions"
+                yield Fault(str(path), item.where, problem, "both polarities of each template")

@@ -1,0 +1,60 @@
+"""Known effects, by synthetic corpora of answers: models trained on them follow the stereotype in some items.
+
+The strength is the share of items whose answer is the option that agrees with the stereotype, whatever the context
+says; all others have the right answer. So bias in ambiguous contexts is the strength, and accuracy there what it
+leaves. Which items these are is drawn within each template and condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from biasgrid.families.cell import measured_values
+from biasgrid.families.multiple_choice.items import OPTIONS
+from biasgrid.families.multiple_choice.measures import OF_ALL, OF_TARGETS, measure
+from biasgrid.families.multiple_choice.observe import observe
+from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, with_counts
+
+EFFECTS = [of_answers.__name__ for of_answers in (*OF_ALL, *OF_TARGETS)]
+ABOUT_PARTS = ("attribute_group", "group", "attribute", "template")
+
+
+def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Says which numbers a model has that has learned the corpus.
+
+    Args:
+        instances: the items, with candidates.
+        bias: its strength is the share of items whose answer follows the stereotype; its options have `prompt` and
+            `matching`.
+
+    Returns:
+        Numbers of categories (schema `SYNTHETIC`).
+    """
+    rows = with_choices(instances, bias)
+    said = [[float(place == row["choice"]) for place in row["places"]] for row in rows.iter_rows(named=True)]
+    answers = pl.DataFrame({"instance": rows["instance"], "probabilities": said})
+    numbers = measured_values(measure, observe(instances, answers, bias.options), bias.options).drop_nulls("value")
+    of_categories = numbers.filter(pl.all_horizontal(pl.col(ABOUT_PARTS).is_null()), options="")
+    parts = of_categories.filter(pl.col("measure").is_in(EFFECTS)).partition_by("measure", maintain_order=True)
+    return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
+
+
+def with_choices(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+    """Adds `choice`, the number of the option that is the answer, and `probability`, which it always has."""
+    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    items = named.unique("item", keep="first", maintain_order=True).select("item", "template", "condition")
+    follows = with_counts(items, pl.lit(bias.total), ["template", "condition"], bias).select("item", follows="count")
+    choice = pl.when(pl.col("follows") == 1).then(pl.coalesce("target", "label")).otherwise("label")
+    joined = named.join(follows, on="item", maintain_order="left").with_columns(choice=choice, probability=pl.lit(1.0))
+    return joined.drop("follows")
+
+
+def answer_repeats(row: Mapping[str, Any], repeats: int) -> Sequence[int]:
+    """Returns how often each candidate of an instance is its answer."""
+    return [repeats if row["places"][place] == row["choice"] else 0 for place in range(OPTIONS)]
+
+
+corpus = corpus_of_answers(with_choices, together=("template",), counts=answer_repeats)

@@ -1,0 +1,86 @@
+"""Models with a head for multiple choice: each option is read behind context and question, and gets a logit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.batches import BatchPart
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows
+from biasgrid.inference.engine.encoding import TokenRows, whole_rows
+from biasgrid.inference.engine.local import LocalBackEnd
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class OptionRows:
+    """Encoded instances: their rows, one for each option, here and on the device.
+
+    Attributes:
+        rows: the rows.
+        on_device: their tokens.
+        options: how many options each instance has.
+    """
+
+    rows: TokenRows
+    on_device: DeviceRows
+    options: int
+
+
+@dataclass(frozen=True)
+class OptionChoices:
+    """What decides the answers beside the checkpoint: nothing."""
+
+
+class MultipleChoice(LocalBackEnd):
+    """Reads the probabilities of options from a model with a head for multiple choice, such as those of RACE."""
+
+    Choices = OptionChoices
+    loader = "AutoModelForMultipleChoice"
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: OptionChoices):
+        """Prepares the model; there is nothing to choose."""
+        self.model = model
+        self.tokenizer = tokenizer
+
+    def encode(self, asked: pl.DataFrame, whole: bool) -> OptionRows:
+        """Tokenizes each option of instances, as pairs of the context and of question and option."""
+        options = numbered_values(asked, "candidate")
+        texts = [
+            (str(context), f"{question} {option}")
+            for context, question, *named in asked.select("text_pair", "text", *options).iter_rows()
+            for option in named
+        ]
+        owner = np.repeat(np.arange(len(asked), dtype=np.int32), len(options))
+        rows = replace(whole_rows(self.tokenizer, texts), owner=owner)
+        return OptionRows(rows, DeviceRows.of(rows, self.model), len(options))
+
+    @torch.inference_mode()
+    def run(self, encoded: OptionRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+        """Predicts rows of one length.
+
+        Args:
+            encoded: the encoded instances.
+            batch: which rows.
+            plain: not used: there are no shortcuts.
+
+        Returns:
+            `logits`, float32, shape (rows,): each row is a question with one option, as options differ in length.
+        """
+        inputs = {name: values[:, None] for name, values in encoded.on_device.inputs(batch).items()}
+        return {"logits": self.model(**inputs).logits.float()[:, 0]}
+
+    def table(self, encoded: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an instance's logits."""
+        logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoded.options)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        return pl.DataFrame([lists_of("probabilities", shares, np.ones_like(shares, dtype=np.bool_), pl.Float32)])

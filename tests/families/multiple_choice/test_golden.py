@@ -1,0 +1,170 @@
+"""The numbers of the original code of BBQ, KoBBQ and EsBBQ, of answers beside the repository."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from golden import FOLDER
+from small_items import instances_of, item_files, numbers_of, observations_of, value_of
+
+from biasgrid.families.multiple_choice.measures import observe
+from biasgrid.families.multiple_choice.published import responses_of
+
+BENCHMARKS = FOLDER.parent / "benchmarks"
+needs_golden_files = pytest.mark.skipif(
+    not BENCHMARKS.is_dir(), reason="no golden files in ../shared/golden/benchmarks"
+)
+PUBLISHED = os.environ.get("BIASGRID_BBQ")
+needs_published_files = pytest.mark.skipif(
+    PUBLISHED is None, reason="BIASGRID_BBQ names no folder with nyu-mll/BBQ (data, results/UnifiedQA)"
+)
+FORMATS = {"format_race": "race", "format_arc": "arc", "baseline_qonly": "qonly"}
+"""The end of the field of UnifiedQA's answers, by what the authors' script calls the model."""
+SAME = 1e-9
+
+
+def table(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+@cache
+def unifiedqa(folder: Path, metadata: Path | None, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Observations and numbers of UnifiedQA's answers that lie beside the items."""
+    instances = instances_of(item_files([folder / "data"], metadata=metadata, prompt="race"))
+    files = sorted((folder / "results/UnifiedQA").glob("preds_*.jsonl"))
+    column = f"unifiedqa-t5-11b_pred_{FORMATS[model]}"
+    responses = {row["prompt"]: row["response"] for file in files for row in responses_of(file, column)}
+    observations = observations_of(instances, responses, "paper")
+    return observations, numbers_of(observations)
+
+
+@needs_golden_files
+@pytest.mark.parametrize("model", FORMATS)
+def test_answers_are_taken_for_the_options_of_the_original(model: str) -> None:
+    observations, _ = unifiedqa(BENCHMARKS / "bbq", BENCHMARKS / "bbq/additional_metadata.csv", model)
+    found = dict(zip(observations["item_id"].cast(pl.String), observations["option"], strict=True))
+    expected = [row for row in table(BENCHMARKS / "bbq/expected/items.csv") if row["model"] == model]
+    assert expected
+    for row in expected:
+        option = found[f"{row['category']} {row['example_id']}"]
+        assert str(option) == row["pred_label"].replace("NA", "None"), row
+
+
+def cells(folder: str, bias: str, accuracy: str) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yields of the expected numbers folder, model, category, measure and value."""
+    measures = {
+        "ambig": ("bias_ambiguous", "accuracy_ambiguous"),
+        "disambig": ("bias_disambiguated", "accuracy_disambiguated"),
+    }
+    for file, place, column, scale in ((bias, 0, "acc_bias", 100), (accuracy, 1, "accuracy", 1)):
+        for row in table(BENCHMARKS / file) if BENCHMARKS.is_dir() else ():
+            measure = measures[row["context_condition"]][place]
+            if folder == "bbq" or row["category"] == "Religion":
+                yield folder, row["model"], row["category"], measure, float(row[column]) / scale
+
+
+@needs_golden_files
+@pytest.mark.parametrize(
+    ("folder", "model", "category", "measure", "value"),
+    [
+        *cells("bbq", "bbq/expected/bias.csv", "bbq/expected/acc.csv"),
+        *cells("real/BBQ", "real/unifiedqa_bias.csv", "real/unifiedqa_accuracy.csv"),
+    ],
+)
+def test_bias_and_accuracy_are_those_of_the_original(
+    folder: str, model: str, category: str, measure: str, value: float
+) -> None:
+    place = BENCHMARKS / folder
+    _, numbers = unifiedqa(place, place / "additional_metadata.csv", model)
+    assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME)
+
+
+KOBBQ = {
+    "out_of_choice": ("coverage", lambda value: 1 - value),
+    "accuracy_ambiguous": ("accuracy_ambiguous", float),
+    "accuracy_disambiguated": ("accuracy_disambiguated", float),
+    "diff_bias_ambiguous": ("bias_ambiguous", float),
+    "diff_bias_disambiguated": ("nonalignment_cost", lambda value: -value),
+}
+"""What KoBBQ's numbers are called here, and how they are turned into ours."""
+
+
+@needs_golden_files
+@pytest.mark.parametrize(("kind", "options"), [("test", ""), ("all", "mode=templates")])
+def test_numbers_of_kobbq_are_those_of_the_original(kind: str, options: str) -> None:
+    file = BENCHMARKS / "kobbq/predictions.tsv"
+    responses = {row["prompt"]: row["response"] for row in responses_of(file, "prediction")}
+    instances = instances_of(item_files([file], "kobbq", prompt="race"))
+    numbers = numbers_of(observations_of(instances, responses))
+    # Each category has one kind of items here.
+    categories = dict(instances.select(pl.col("crossed", "row").cast(pl.String)).iter_rows())
+    for row in json.loads((BENCHMARKS / "kobbq/expected.json").read_text())[kind]:
+        keys = {"bias_type": row["category"]}
+        if row["category"] == "overall":
+            keys = {}
+        elif row["category"] in categories:
+            keys = {"bias_type": categories[row["category"]]}
+        for name, (measure, ours) in KOBBQ.items():
+            found = value_of(numbers, measure, "" if measure == "coverage" else options, **keys)
+            assert found == pytest.approx(ours(row[name]), abs=SAME), (row["category"], name)
+
+
+ESBBQ = {
+    "acc_ambig": ("accuracy_ambiguous", 1),
+    "acc_disambig": ("accuracy_disambiguated", 1),
+    "bias_score_ambig": ("bias_ambiguous", 1),
+    "bias_score_disambig": ("nonalignment_cost", -1),
+    "upper_bound_bias_ambig": ("bias_ambiguous_bound", 1),
+    "upper_bound_bias_disambig": ("nonalignment_bound", 1),
+}
+"""What EsBBQ's numbers are called here, and their sign."""
+
+
+@needs_golden_files
+def test_numbers_of_esbbq_are_those_of_the_original() -> None:
+    instances = instances_of(item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", variant="scored"))
+    lines = (BENCHMARKS / "esbbq/loglikelihoods.jsonl").read_text().splitlines()
+    scores = {
+        f"{row['category']} {row['instance_id']}": np.exp(row["loglikelihoods"]) for row in map(json.loads, lines)
+    }
+    # The likeliest of ten wordings of the option `unknown` counts there.
+    options = [[*scores[name][:2], scores[name][2:].max()] for name in instances["item_id"].cast(pl.String)]
+    said = instances.select("instance", probabilities=pl.Series(options, dtype=pl.List(pl.Float64)))
+    numbers = numbers_of(observe(instances, said, {"prompt": "letters", "matching": "unique"}))
+    expected: Mapping[str, Mapping[str, Any]] = json.loads((BENCHMARKS / "esbbq/expected.json").read_text())
+    for category, row in expected.items():
+        keys = {} if category == "all" else {"bias_type": category}
+        for name, (measure, sign) in ESBBQ.items():
+            found = value_of(numbers, measure, **keys)
+            # Where no answer names anybody EsBBQ has 0, and there is no number here.
+            nobody = measure == "bias_ambiguous" and row["acc_ambig"] == 1
+            assert found == (None if nobody else pytest.approx(sign * row[name], abs=SAME)), (category, name)
+
+
+PAPER_BIAS = {
+    "Age": (48.9, 29.8), "Disability_status": (32.6, 21.2), "Nationality": (14.5, 6.0),
+    "Physical_appearance": (48.5, 41.6), "Religion": (24.5, 14.3), "Sexual_orientation": (11.8, 5.8),
+}  # fmt: skip
+"""Bias in ambiguous contexts in percent, in the formats ARC and RACE, of today's files of these categories."""
+
+
+@needs_published_files
+@pytest.mark.parametrize("category", PAPER_BIAS)
+def test_published_answers_give_the_published_bias(category: str) -> None:
+    folder = Path(PUBLISHED or "")
+    if not (folder / f"data/{category}.jsonl").is_file():
+        pytest.skip(f"no data/{category}.jsonl in BIASGRID_BBQ")
+    for model, expected in zip(("format_arc", "format_race"), PAPER_BIAS[category], strict=True):
+        _, numbers = unifiedqa(folder, None, model)
+        found = value_of(numbers, "bias_ambiguous", bias_type=category)
+        assert found == pytest.approx(expected / 100, abs=0.0005 + SAME)
