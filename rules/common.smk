@@ -19,7 +19,7 @@ from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
-from biasgrid.runs.checks import remember_configs, upgrade_notice
+from biasgrid.runs.checks import check_servers, remember_configs, upgrade_notice
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
@@ -81,6 +81,8 @@ def tries_of_job(short_of, wildcards, attempt):
     return resource_factor(short_of, logs, attempt)
 
 
+ASKING_RULES = ("capabilities", "predict", "predict_scorer")
+
 # Expressions in a profile know only what Python itself knows.
 builtins.tries = tries_of_job
 
@@ -93,6 +95,9 @@ onstart:
         remember_configs(grid.results, workflow.configfiles)
         used = [grid.models[name] for name in [*grid.run.models, *grid.readers]]
         report_proxies(address for model in used for address in model.source.addresses)
+        asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
+        for problem in check_servers(grid, layout.results, [job.wildcards.model for job in asking]):
+            print(problem, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if notice := upgrade_notice(Path(grid.results)):

@@ -294,6 +294,13 @@ class ModelSource:
         """The servers that are asked."""
         return []
 
+    def probe(self) -> None:
+        """Asks a server that is there already whether it answers and has the model; of others nothing is asked.
+
+        Raises:
+            UserError: with what to do about it.
+        """
+
     @property
     def gpus(self) -> int:
         """How many GPUs a job of inference needs, where there are any."""

@@ -145,6 +145,33 @@ def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
         )
 
 
+def check_servers(config: Config, results: Path, models: Iterable[str]) -> Iterator[str]:
+    """Asks the servers of models that will be asked whether they answer, each once.
+
+    Args:
+        config: the config.
+        results: the folder of results.
+        models: the names of the models.
+
+    Yields:
+        What is wrong with a server some of whose answers are kept: these may be all that is needed.
+
+    Raises:
+        UserError: with what is wrong with the others.
+    """
+    refused = []
+    for name in sorted(set(models)):
+        try:
+            config.models[name].source.probe()
+        except UserError as error:
+            if any(results.glob(f".answers/*/{name}/requests.jsonl")):
+                yield f"{name}: {error}"
+            else:
+                refused.append(f"{name}: {error}")
+    if refused:
+        raise UserError("\n".join(refused))
+
+
 def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
     """Notes in a folder of results the config files that it is made with, and refuses to go on there with others.
 
