@@ -12,7 +12,8 @@ from snakemake.exceptions import WorkflowError
 from biasgrid.base.addresses import report_proxies
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
-from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
+from biasgrid.config import ConfigFolders, days_as_text, load_word_lists, parse_config, read_document
+from biasgrid.config.checks import models_left_out
 from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
@@ -39,7 +40,8 @@ try:
     documents = [read_document(os.path.relpath(file)) for file in workflow.configfiles if workflow.is_main_process]
     lines = documents[0].lines_but(workflow.config_settings.config) if len(documents) == 1 else {}
     config.update(days_as_text(config))
-    grid = parse_config(config, config_name, lines)
+    folders = ConfigFolders.of(workflow.configfiles, workflow.config_settings.config)
+    grid = parse_config(config, config_name, lines, folders)
     # Jobs that are submitted read the tables that were made of them.
     word_lists = load_word_lists(grid) if workflow.is_main_process else {}
 except UserError as error:
@@ -95,8 +97,10 @@ onstart:
         remember_configs(grid.results, workflow.configfiles)
         used = [grid.models[name] for name in [*grid.run.models, *grid.readers]]
         report_proxies(address for model in used for address in model.source.addresses)
+        for note in models_left_out(grid):
+            print(note, file=sys.stderr)
         asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
-        for problem in check_servers(grid, layout.results, [job.wildcards.model for job in asking]):
+        for problem in check_servers(grid, layout, [job.wildcards.model for job in asking]):
             print(problem, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None

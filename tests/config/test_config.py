@@ -217,7 +217,8 @@ def test_the_files_of_unqovers_config_are_unqovers() -> None:
 
 def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
     assert faults_of(changed("datasets/religion/variants/qa", None)) == [
-        "c.yaml, run: model 'answers' answers variant 'qa', which dataset 'religion' does not have; expected one of lm-bert"
+        "c.yaml, run.models: 'answers' answers none of the selected datasets: there is no variant 'qa', only lm-bert; "
+        "expected a `variant` for underspecified datasets"
     ]
 
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names, value_text
+from biasgrid.base.faults import Fault, InputError, first_few, nearest_name, one_of, unknown_names, value_text
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
+from biasgrid.config.paths import paths_of
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
@@ -88,11 +89,27 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     of_datasets = cells or not of_models
     for model in models:
         if of_models and datasets and model not in {cell[0] for cell in cells}:
-            yield Fault(source, "run.models", f"{model!r} answers none of the selected datasets", expected)
+            reasons = filter(None, (config.family(dataset).unfit(config, dataset, model) for dataset in datasets))
+            more = "".join(f": there is {reason}" for reason in [*reasons][:1])
+            problem = f"{model!r} answers none of the selected datasets{more}"
+            yield Fault(source, "run.models", problem, expected)
     for dataset in datasets:
         if of_datasets and models and dataset not in {cell[1] for cell in cells}:
             expected = config.family(dataset).expected
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
+
+
+def models_left_out(config: Config) -> Iterator[str]:
+    """Yields which selected datasets selected models are not asked, and why, as far as that is no matter of course."""
+    pairs = [(model, dataset) for dataset in config.run.datasets for model in config.run.models]
+    unasked = [(model, dataset) for model, dataset in pairs if not config.fits(model, dataset)]
+    reasons: dict[str, list[str]] = {}
+    for model, dataset in unasked:
+        if reason := config.family(dataset).unfit(config, dataset, model):
+            reasons.setdefault(f"not asked {dataset}, as there is {reason}", []).append(model)
+    yield from (f"{first_few(models)}: {reason}" for reason, models in reasons.items())
+    if others := len(unasked) - sum(map(len, reasons.values())):
+        yield f"{others} of {len(pairs)} pairs of model and dataset are not asked, as the dataset is for other models"
 
 
 def kind_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -212,14 +229,9 @@ def published_file_faults(reference: str) -> list[Fault]:
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
-    paths: dict[str, str | None] = {"word_lists": config.word_lists}
-    for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
-        model = config.models[name]
-        paths |= {f"models.{name}.{key}": path for key, path in model.source.paths().items()}
-    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in filtering_tokenizers(config)}
-    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
-    for where, path in paths.items():
-        if path is not None and WILDCARD.search(path):
+    models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
+    for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
+        if WILDCARD.search(path):
             problem = f"{path!r} holds braces, between which Snakemake would fill something in"
             yield Fault(source, where, problem, "a path without { and }")
 

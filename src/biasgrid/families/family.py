@@ -222,6 +222,10 @@ class Family(ABC):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked of a dataset, None where the dataset is not for it."""
 
+    def unfit(self, grid: Grid, dataset: str, model: str) -> str:
+        """Says why a dataset is not for a model, where more is known of it than `expected` says."""
+        return ""
+
     @abstractmethod
     def files(self, grid: Grid, dataset: str, variant: str) -> Any:
         """Returns what `read` reads of a dataset's variant: picklable, and equal where the files are the same."""

@@ -145,16 +145,16 @@ def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
         )
 
 
-def check_servers(config: Config, results: Path, models: Iterable[str]) -> Iterator[str]:
+def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iterator[str]:
     """Asks the servers of models that will be asked whether they answer, each once.
 
     Args:
         config: the config.
-        results: the folder of results.
+        layout: where its results are.
         models: the names of the models.
 
     Yields:
-        What is wrong with a server some of whose answers are kept: these may be all that is needed.
+        What is wrong with a server of which something is kept: that may be all that is needed.
 
     Raises:
         UserError: with what is wrong with the others.
@@ -164,7 +164,8 @@ def check_servers(config: Config, results: Path, models: Iterable[str]) -> Itera
         try:
             config.models[name].source.probe()
         except UserError as error:
-            if any(results.glob(f".answers/*/{name}/requests.jsonl")):
+            answers = [layout.answers(dataset, name) for dataset in config.run.datasets]
+            if any(map(Path.exists, [layout.capabilities(name), layout.kept_capabilities(name), *answers])):
                 yield f"{name}: {error}"
             else:
                 refused.append(f"{name}: {error}")

@@ -13,6 +13,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
     """
     from biasgrid.config import load_word_lists
+    from biasgrid.config.checks import models_left_out
     from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
     from biasgrid.runs.counts import samples_told
 
@@ -27,6 +28,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         print_text(told)
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
+    for note in [*models_left_out(parsed), *parsed.folders.both]:
+        print_text(note)
     for warning in warnings:
         print_text(warning)
     for file in large:
