@@ -20,7 +20,13 @@ from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
-from biasgrid.runs.checks import check_servers, remember_configs, upgrade_notice
+from biasgrid.runs.checks import (
+    check_servers,
+    out_of_vocabulary_words,
+    remember_configs,
+    upgrade_notice,
+    warnings_of,
+)
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
@@ -102,6 +108,8 @@ onstart:
         asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
         for problem in check_servers(grid, layout, [job.wildcards.model for job in asking]):
             print(problem, file=sys.stderr)
+        for warning in warnings_of(out_of_vocabulary_words(grid, word_lists)) if asking else ():
+            print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if notice := upgrade_notice(Path(grid.results)):

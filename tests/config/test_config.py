@@ -89,7 +89,7 @@ def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() 
         (
             "models/answers/variant",
             "qa-newsq",
-            "run: model 'answers' answers variant 'qa-newsq', which dataset 'religion'",
+            "run.models: 'answers' answers none of the selected datasets: there is no variant 'qa-newsq', only lm-bert, qa",
         ),
         ("run", None, "c.yaml, run: missing; expected the key 'run'"),
         ("models/answers/kind", None, "models.answers.kind: missing; expected the key 'kind'"),

@@ -36,7 +36,7 @@ def mixed(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
                 "moody": {"task": "text-classification", "kind": "Class", "labels": classes},
             },
             "datasets": {
-                "gender": few | {"variants": {"lm-tiny": few["variants"]["lm-tiny"]}},
+                "gender": few | {"title": "Gender", "variants": {"lm-tiny": few["variants"]["lm-tiny"]}},
                 "religion": few | {"variants": few["variants"] | {"llm": {"templates": "templates/religion-qa.txt"}}},
                 "moods": {
                     "family": "counterfactual", "title": "Moods", "task": "text-classification", **pack,

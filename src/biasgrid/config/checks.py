@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError, first_few, nearest_name, one_of, unknown_names, value_text
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
-from biasgrid.config.paths import paths_of
 from biasgrid.config.sections import Config
 from biasgrid.inference.checkpoints.files import VOCABULARIES, file_names, matching
 from biasgrid.inference.checkpoints.inspection import CheckpointUse, inspect_folder
@@ -48,6 +47,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
         known = config.registry.figures
         yield from unknown_names(source, f"datasets.{name}.figures", dataset.figures, known)
         yield from control_faults(config, source, name)
+        yield from language_faults(config, source, name)
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
@@ -151,6 +151,14 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
+def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+    """Yields what is English in a selected dataset of another language."""
+    language = config.datasets[name].language
+    if name in config.run.datasets and not config.datasets[name].is_english:
+        for what, instead in config.family(name).english(config, name):
+            yield Fault(source, f"datasets.{name}.language", f"{language!r}, but {what}", instead)
+
+
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models with the same kind and label, which plots could not distinguish."""
     named: dict[tuple[str, str], str] = {}
@@ -225,6 +233,22 @@ def published_file_faults(reference: str) -> list[Fault]:
     except InputError as error:
         return error.faults
     return []
+
+
+def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -> dict[str, str]:
+    """Returns the files and folders that a config names, by key.
+
+    Args:
+        config: the config.
+        models: the names of the models whose paths count.
+        tokenizers: the names of the tokenizers whose paths count.
+    """
+    paths: dict[str, str | None] = {"word_lists": config.word_lists}
+    for name in models:
+        paths |= {f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()}
+    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in tokenizers}
+    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
+    return {where: path for where, path in paths.items() if path is not None}
 
 
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from biasgrid.base.faults import Fault, nearest_name
 from biasgrid.base.messages import place_text
 from biasgrid.base.yaml import Document, NodePlace
-
-if TYPE_CHECKING:
-    from biasgrid.config.sections import Config
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class ConfigFolders:
 
         Args:
             document: the config.
-            paths: its paths, by key; see `paths_of`.
+            paths: its paths, by key; see `checks.paths_of`.
         """
         moved = {where: place for where, path in paths.items() if (place := self.find(where, path)) != path}
         if not moved:
@@ -84,22 +81,6 @@ class ConfigFolders:
         seen = " and ".join("this folder" if folder == "." else folder for folder in folders)
         searched = f" (looked for in {seen})" if len(folders) > 1 else ""
         return replace(fault, problem=f"{fault.problem}{near}{searched}")
-
-
-def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -> dict[str, str]:
-    """Returns the files and folders that a config names, by key.
-
-    Args:
-        config: the config.
-        models: the names of the models whose paths count.
-        tokenizers: the names of the tokenizers whose paths count.
-    """
-    paths: dict[str, str | None] = {"word_lists": config.word_lists}
-    for name in models:
-        paths |= {f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()}
-    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in tokenizers}
-    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
-    return {where: path for where, path in paths.items() if path is not None}
 
 
 def leaves(content: Any, around: NodePlace = ()) -> Iterator[NodePlace]:

@@ -12,8 +12,8 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.references import load, load_reference, plugin_faults, stage
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
-from biasgrid.config.checks import measure_faults, model_faults, reference_faults
-from biasgrid.config.paths import ConfigFolders, paths_of
+from biasgrid.config.checks import measure_faults, model_faults, paths_of, reference_faults
+from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists

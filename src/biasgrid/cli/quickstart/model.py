@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,6 +168,31 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
             "such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
         )
     return {name.lower(): name for name in names}
+
+
+def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]) -> Iterator[str]:
+    """Takes pronouns out of the datasets of a config that was made where a masked model cannot be asked for them.
+
+    Args:
+        datasets: the sections of the datasets, by name, which are changed.
+        tried: the models.
+
+    Yields:
+        A note of each dataset.
+    """
+    from biasgrid.inference.models.masked.one_token import are_one_token
+
+    masked = [read_tokenizer(one.name, one.folder) for one in tried if one.tokenizer and one.folder]
+    for name, section in datasets.items():
+        # As models are asked: one spelling is enough.
+        unknown = [
+            pronoun
+            for pronoun in section.get("pronouns", {}).values()
+            if not all(any(are_one_token(tokenizer, [pronoun, pronoun.capitalize()])) for tokenizer in masked)
+        ]
+        if unknown:
+            del section["pronouns"]
+            yield f"{name}: pronouns are left out, as {first_few(unknown)} is not one token of the model"
 
 
 def mask_token_of(model: str, folder: Path) -> str:

@@ -45,6 +45,7 @@ class Design:
         dropped: names of the subjects that are not a single token.
         asked: which of the swap groups are asked, None for all.
         prompts: of generative models, what is put around a question, one for each prompt format.
+        is_english: see `WordListFiles`.
     """
 
     templates: list[QuestionTemplate]
@@ -56,6 +57,7 @@ class Design:
     dropped: list[str]
     asked: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
+    is_english: bool = True
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -171,7 +173,7 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
     ]
     subjects = [first_subjects(subject_list, lists.limit.get("subjects")) for subject_list in kept]
     names = [name for side in dropped for name in side]
-    given = lists.sample, lists.prompts
+    given = lists.sample, lists.prompts, lists.is_english
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
 
 

@@ -222,6 +222,7 @@ class Underspecified(Family):
             pronouns=section.pronouns if masked else {},
             sample=sample_unless_all(section.sample_of(variant), section.sample_by),
             prompts=tuple(folder / name for name in chosen.prompt_files),
+            is_english=section.is_english,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

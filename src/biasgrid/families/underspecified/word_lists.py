@@ -122,6 +122,7 @@ class WordListFiles:
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
         sample: which swap groups are asked, None for all.
         prompts: of generative models, the files of what is put around a question, one for each prompt format.
+        is_english: whether the article `a` of a template becomes `an` before a vowel.
     """
 
     templates: Path
@@ -133,6 +134,7 @@ class WordListFiles:
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
     prompts: tuple[Path, ...] = ()
+    is_english: bool = True
 
     def paths(self) -> list[Path]:
         """All files that are read."""
@@ -152,6 +154,7 @@ class WordLists:
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
+    is_english: bool = True
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -168,6 +171,7 @@ class WordLists:
             "limit": self.limit,
             "pronouns": self.pronouns,
             **({"sample": sample_content(self.sample)} if self.sample else {}),
+            **({} if self.is_english else {"articles": "as they are"}),
         }
         # One format has the digest that it had before there were several.
         prompts = [asdict(prompt) for prompt in self.prompts]
