@@ -15,7 +15,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
 from biasgrid.cli.quickstart.downsample import CONTROL_ATTRIBUTES, SIZES, downsample_config, plan_dataset
-from biasgrid.cli.quickstart.model import DescribedModel, describe_model
+from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
 
@@ -111,6 +111,16 @@ def test_what_is_no_folder_of_a_model_is_named(folders: Path) -> None:
         with pytest.raises(UserError, match=message) as refused:
             tried(path)
         assert "the hub" not in str(refused.value)
+
+
+def test_pronouns_that_a_model_cannot_be_asked_for_are_left_out_with_a_note(folders: Path) -> None:
+    masked, answering = tried(folders / "lm"), tried(folders / "qa")
+    for pronouns, are_kept in (({"female": "Mary", "male": "Linda"}, True), ({"female": "Mary", "male": "xe"}, False)):
+        datasets = {"gender": {"pronouns": pronouns}, "religion": {}}
+        assert list(leave_out_pronouns(datasets, [answering])) == []
+        notes = list(leave_out_pronouns(datasets, [answering, masked]))
+        assert notes == ([] if are_kept else ["gender: pronouns are left out, as xe is not one token of the model"])
+        assert ("pronouns" in datasets["gender"]) == are_kept
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
