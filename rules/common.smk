@@ -23,6 +23,7 @@ from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
     check_servers,
     out_of_vocabulary_words,
+    refuse_unknown_subjects,
     remember_configs,
     upgrade_notice,
     warnings_of,
@@ -108,8 +109,10 @@ onstart:
         asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
         for problem in check_servers(grid, layout, [job.wildcards.model for job in asking]):
             print(problem, file=sys.stderr)
-        for warning in warnings_of(out_of_vocabulary_words(grid, word_lists)) if asking else ():
-            print(warning, file=sys.stderr)
+        if asking:
+            refuse_unknown_subjects(grid, word_lists)
+            for warning in warnings_of(out_of_vocabulary_words(grid, word_lists)):
+                print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if notice := upgrade_notice(Path(grid.results)):
