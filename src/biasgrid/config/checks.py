@@ -193,6 +193,9 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
     for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model = config.models[name]
+        if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
+            problem = f"{model.checkpoint!r} is a path"
+            yield Fault(source, f"models.{name}.checkpoint", problem, "a repository of the hub, or `folder` for a path")
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
