@@ -12,14 +12,22 @@ from snakemake.exceptions import WorkflowError
 from biasgrid.base.addresses import report_proxies
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
-from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
+from biasgrid.config import ConfigFolders, days_as_text, load_word_lists, parse_config, read_document
+from biasgrid.config.checks import models_left_out
 from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
-from biasgrid.runs.checks import remember_configs, upgrade_notice
+from biasgrid.runs.checks import (
+    check_servers,
+    out_of_vocabulary_words,
+    refuse_unknown_subjects,
+    remember_configs,
+    upgrade_notice,
+    warnings_of,
+)
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
@@ -39,7 +47,8 @@ try:
     documents = [read_document(os.path.relpath(file)) for file in workflow.configfiles if workflow.is_main_process]
     lines = documents[0].lines_but(workflow.config_settings.config) if len(documents) == 1 else {}
     config.update(days_as_text(config))
-    grid = parse_config(config, config_name, lines)
+    folders = ConfigFolders.of(workflow.configfiles, workflow.config_settings.config)
+    grid = parse_config(config, config_name, lines, folders)
     # Jobs that are submitted read the tables that were made of them.
     word_lists = load_word_lists(grid) if workflow.is_main_process else {}
 except UserError as error:
@@ -81,6 +90,8 @@ def tries_of_job(short_of, wildcards, attempt):
     return resource_factor(short_of, logs, attempt)
 
 
+ASKING_RULES = ("capabilities", "predict", "predict_scorer")
+
 # Expressions in a profile know only what Python itself knows.
 builtins.tries = tries_of_job
 
@@ -93,6 +104,15 @@ onstart:
         remember_configs(grid.results, workflow.configfiles)
         used = [grid.models[name] for name in [*grid.run.models, *grid.readers]]
         report_proxies(address for model in used for address in model.source.addresses)
+        for note in models_left_out(grid):
+            print(note, file=sys.stderr)
+        asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
+        for problem in check_servers(grid, layout, [job.wildcards.model for job in asking]):
+            print(problem, file=sys.stderr)
+        if asking:
+            refuse_unknown_subjects(grid, word_lists)
+            for warning in warnings_of(out_of_vocabulary_words(grid, word_lists)):
+                print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if notice := upgrade_notice(Path(grid.results)):

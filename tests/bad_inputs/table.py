@@ -51,7 +51,7 @@ NAMES = [
     bad("models.masked.variant", "lm-tny", "models.masked.variant: unknown tokenizer 'tny' (did you mean 'tiny'?)"),
     bad("models.masked.variant", "qa", "models.masked.variant: 'qa' is not for the task 'fill-mask'"),
     bad("models.masked.variant", "xx", "models.masked.variant: 'xx'; expected `qa`, `lm` or `llm`, with parts"),
-    bad("models.answering.variant", "qa-newsqa", "answers variant 'qa-newsqa', which dataset 'people' does not have"),
+    bad("models.answering.variant", "qa-newsqa", "'answering' answers none", "no variant 'qa-newsqa', only lm-tiny"),
     bad("models.answering.label", "Masked\u200b", "models.answering.label: holds U+200B (ZERO WIDTH SPACE)"),
     bad("models.masked.labels", {"bad": "NEG"}, "models.masked.labels: {'bad': 'NEG'}; expected no `labels`"),
     bad("models.moody.labels", {}, "models.moody.labels: {}; expected the names of the classes"),

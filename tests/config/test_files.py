@@ -66,6 +66,13 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize("path", ["../models/bert", "./bert", "/models/bert", "~/bert"])
+def test_a_path_is_no_repository_of_the_hub(path: str) -> None:
+    expected = "expected a repository of the hub, or `folder` for a path"
+    fault = f"c.yaml, models.answers.checkpoint: {path!r} is a path; {expected}"
+    assert faults_of(changed("models/answers/checkpoint", path)) == [fault]
+
+
 def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "vocab.txt").touch()

@@ -43,6 +43,8 @@ class ModelServer:
         seconds: how long an answer takes; a test that lowers it frees those who wait.
         says: changes the body of an answer to a prompt, the n-th attempt from 0: what it returns is sent.
         unknown: a parameter that it refuses with 422.
+        listed_models: the names in its list of models, None for no list.
+        listings: how often the list was got.
         limit: the parameter that limits its answers, of which only those that shall count are long.
     """
 
@@ -55,6 +57,8 @@ class ModelServer:
     says: Callable[[dict[str, Any], str, int], Any] = lambda body, prompt, attempt: body
     unknown: str | None = None
     limit: str | None = None
+    listed_models: list[str] | None = None
+    listings: int = 0
     port: int = 0
     tries: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
@@ -106,7 +110,7 @@ class ModelServer:
     async def answer(self, path: str, headers: dict[str, str], content: bytes) -> bytes | None:
         """The bytes of a response; None drops the connection."""
         if not content:
-            return response(200, b"{}")
+            return self.list_of_models(path, headers)
         body = json.loads(content)
         self.bodies.append(body)
         self.paths.append(path)
@@ -136,6 +140,15 @@ class ModelServer:
         self.answered[prompt] += 1
         said = self.says(self.said(path, body, prompt, fault), prompt, attempt)
         return response(200, said if isinstance(said, bytes) else json.dumps(said).encode())
+
+    def list_of_models(self, path: str, headers: dict[str, str]) -> bytes:
+        """The list of models, as far as it has one; whatever else is got is empty."""
+        if self.listed_models is None or not path.endswith("/models"):
+            return response(200, b"{}")
+        self.listings += 1
+        if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
+            return error(401, "No key was given", "no_api_key")
+        return response(200, json.dumps({"data": [{"id": name} for name in self.listed_models]}).encode())
 
     def broken(self, fault: Fault) -> bytes | None:
         """The response where there is no answer."""

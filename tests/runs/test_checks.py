@@ -11,9 +11,16 @@ import polars as pl
 import pytest
 from small_grid import read_grid, write_general_grid, write_grid
 
-from biasgrid.base.faults import UserError
+from biasgrid.base.faults import InputError, UserError
 from biasgrid.config import load_word_lists
-from biasgrid.runs.checks import CONFIGS_NOTE, out_of_vocabulary_words, remember_configs, upgrade_notice, warnings_of
+from biasgrid.runs.checks import (
+    CONFIGS_NOTE,
+    out_of_vocabulary_words,
+    refuse_unknown_subjects,
+    remember_configs,
+    upgrade_notice,
+    warnings_of,
+)
 
 
 @pytest.fixture
@@ -110,6 +117,20 @@ def test_words_for_which_the_tokenizer_has_no_token_are_named(
     if not is_known:
         assert "have text that the tokenizer does not know" in found[0]
         assert "\N{SNOWMAN}" in found[0]
+
+
+def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+    path = write_grid(
+        tmp_path,
+        checkpoint=str(tiny_checkpoint("bert", "fill-mask")),
+        run={"models": ["masked"], "datasets": ["pairs"]},
+    )
+    refuse_unknown_subjects(config := read_grid(path), load_word_lists(config))
+    subjects = tmp_path / "word_lists" / "subjects.txt"
+    subjects.write_text("[subj] African-American\n[subj] Ann\n")
+    lists = load_word_lists(config := read_grid(path))
+    with pytest.raises(InputError, match=r"variants.lm-tiny: nothing to ask, as too few subjects are one token of the"):
+        refuse_unknown_subjects(config, lists)
 
 
 def test_without_a_tokenizer_at_hand_nothing_is_said(tmp_path: Path) -> None:

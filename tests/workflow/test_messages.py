@@ -42,7 +42,9 @@ def test_a_missing_folder_of_a_model_is_named_with_all_config_files_before_any_w
     files = ["config/small.yaml", "config/more.yaml"]
     (project.folder / files[1]).write_text("models: {masked: {folder: nowhere}}\n")
     output = project.run("--dry-run", "--configfile", *files, succeeds=False)
-    expected = "models.masked.folder: 'nowhere' is not a folder; expected a folder with a checkpoint"
+    expected = (
+        "models.masked.folder: 'nowhere' is not a folder (looked for in config and this folder); expected a folder"
+    )
     assert f"config/small.yaml + config/more.yaml, {expected}" in output
 
 
@@ -73,7 +75,7 @@ def test_the_workflow_runs_in_a_folder_that_is_not_its_own(small_config: dict[st
     (tmp_path / "elsewhere").mkdir()
     elsewhere = ("--directory", str(tmp_path / "elsewhere"))
     output = project.run("--dry-run", *elsewhere, succeeds=False)
-    assert "word_lists: there is no folder 'word_lists'; expected a folder of word lists" in output
+    assert "word_lists: there is no folder 'word_lists' (looked for in ../project/config and this folder)" in output
     planned = project.planned(*elsewhere, "--config", f"word_lists={project.folder / 'word_lists'}")
     assert (planned["report"], planned["predict"]) == (1, 6)
 

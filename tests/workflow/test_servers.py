@@ -125,3 +125,31 @@ def test_the_key_is_nowhere(asked: Project) -> None:
     assert len(files) > 100
     assert (asked.folder / "results/manifest.json") in files
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def test_a_server_that_is_gone_ends_a_run_before_its_first_job_unless_answers_are_kept(
+    asked: Project, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_TESTS", KEY)
+    project = Project.create(tmp_path / "new", config(server))
+    gone = project.read_config()
+    for name in ("top", "told"):
+        gone["models"][name]["endpoint"]["url"] = "http://127.0.0.1:9/v1"
+    project.write_config(gone)
+    refused = project.run(succeeds=False)
+    problem = "Nothing answers at http://127.0.0.1:9/v1 (connection refused). Is the server running?"
+    assert f"told: {problem}\ntop: {problem}" in refused
+    assert "Traceback" not in refused
+    assert not (project.folder / "results/models").exists()
+    # What is kept may be all that is asked.
+    kept = asked.clone(tmp_path / "kept")
+    again = kept.read_config()
+    again["datasets"]["scored"]["shards"] = 1
+    kept.write_config(again)
+    server.listed_models = ["small"]
+    server.only = "small"
+    try:
+        output = kept.run()
+    finally:
+        server.listed_models = server.only = None
+    assert "top: " + server.url + ": no model 'large' there" in output

@@ -80,14 +80,19 @@ def with_secrets(address: str) -> str:
     """Returns an address with variables of the environment in place of `${NAME}`.
 
     Raises:
-        InputError: the environment has no such variable.
+        InputError: the environment has no such variable, or an empty one.
     """
-    missing = [name for name in VARIABLE_REFERENCE.findall(address) if name not in os.environ]
-    if missing:
+    if missing := missing_variables(address):
         names = ", ".join(dict.fromkeys(missing))
-        expected = f"it there, such as `export {missing[0]}=...`, in the shell that runs snakemake"
-        raise InputError([Fault(public_address(address), "", f"the environment has no {names}", expected)])
+        problem = f"the environment has {'an empty' if missing[0] in os.environ else 'no'} {names}"
+        expected = f"a value. Set {names} first, in this shell: `export {missing[0]}=...`"
+        raise InputError([Fault(public_address(address), "", problem, expected)])
     return VARIABLE_REFERENCE.sub(lambda found: os.environ[found[1]], address)
+
+
+def missing_variables(address: str) -> list[str]:
+    """Returns the variables that an address names and the environment does not have, or has without a value."""
+    return [name for name in VARIABLE_REFERENCE.findall(address) if not os.environ.get(name, "").strip()]
 
 
 class Proxy(NamedTuple):
@@ -258,7 +263,7 @@ def report_proxies(addresses: Iterable[str]) -> None:
     """
     lines = {}
     for address in addresses:
-        if all(name in os.environ for name in VARIABLE_REFERENCE.findall(address)):
+        if not missing_variables(address):
             resolved = with_secrets(address)
             canonical_address(resolved)
             if proxy := proxy_of(resolved):

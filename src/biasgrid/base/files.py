@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from biasgrid.base.faults import UserError
+from biasgrid.base.faults import UserError, nearest_name
 
 PARENT = "BIASGRID_PARENT"
 """The variable of the environment that says of a process, by its number, without which other one it was given up."""
@@ -45,6 +45,20 @@ def read_made(path: str | Path, kind: str) -> Any:
         return json.loads(Path(path).read_bytes())
     except ValueError as error:
         raise UserError(f"{path}: not {kind} ({error}); remove it and run again") from None
+
+
+def missing_path(path: Path) -> str:
+    """Words that a path is not there: its first part that is missing, where, and the name there that is most like it.
+
+    Args:
+        path: the path, with a folder that exists above it, if only the working folder.
+    """
+    missing = path
+    while not missing.parent.is_dir():
+        missing = missing.parent
+    folder = missing.parent
+    near = nearest_name(missing.name, [each.name for each in folder.iterdir()])
+    return f"there is no {missing.name!r} in {'this folder' if folder == Path() else f'the folder {folder}'}{near}"
 
 
 @contextmanager

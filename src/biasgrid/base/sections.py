@@ -20,6 +20,7 @@ DIGEST = r"^[0-9a-f]{64}$"
 PATH = r"^/[A-Za-z0-9_./-]*$"
 VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
 NOT_EMPTY = r"\S"
+LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 PATTERNS = {
     NOT_EMPTY: "a text that is not empty",
     NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, "
@@ -30,6 +31,7 @@ PATTERNS = {
     "without white space",
     PATH: "a path that begins with /, such as /health",
     VARIABLE_NAME: "the name of a variable of the environment that holds it, such as `${OPENAI_API_KEY}`",
+    LANGUAGE: "the code of a language, such as `en`, `es` or `pt-BR`",
     DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",
 }
 """What the patterns of texts ask for, in words."""
@@ -293,6 +295,13 @@ class ModelSource:
     def addresses(self) -> list[str]:
         """The servers that are asked."""
         return []
+
+    def probe(self) -> None:
+        """Asks a server that is there already whether it answers and has the model; of others nothing is asked.
+
+        Raises:
+            UserError: with what to do about it.
+        """
 
     @property
     def gpus(self) -> int:

@@ -1,5 +1,6 @@
 """The config: its keys, what it can name, and its faults."""
 
+from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.reading import (
     clusters_of_variant,
     days_as_text,
@@ -15,6 +16,7 @@ from biasgrid.config.sections import Config
 
 __all__ = [
     "Config",
+    "ConfigFolders",
     "clusters_of_variant",
     "days_as_text",
     "digest_of_templates",

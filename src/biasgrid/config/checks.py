@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names, value_text
+from biasgrid.base.faults import Fault, InputError, first_few, nearest_name, one_of, unknown_names, value_text
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
@@ -47,6 +47,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
         known = config.registry.figures
         yield from unknown_names(source, f"datasets.{name}.figures", dataset.figures, known)
         yield from control_faults(config, source, name)
+        yield from language_faults(config, source, name)
     for family in config.registry.families:
         yield from config.registry.family(family).faults(config, source)
     yield from unanswered_faults(config, source)
@@ -88,11 +89,27 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     of_datasets = cells or not of_models
     for model in models:
         if of_models and datasets and model not in {cell[0] for cell in cells}:
-            yield Fault(source, "run.models", f"{model!r} answers none of the selected datasets", expected)
+            reasons = filter(None, (config.family(dataset).unfit(config, dataset, model) for dataset in datasets))
+            more = "".join(f": there is {reason}" for reason in [*reasons][:1])
+            problem = f"{model!r} answers none of the selected datasets{more}"
+            yield Fault(source, "run.models", problem, expected)
     for dataset in datasets:
         if of_datasets and models and dataset not in {cell[1] for cell in cells}:
             expected = config.family(dataset).expected
             yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
+
+
+def models_left_out(config: Config) -> Iterator[str]:
+    """Yields which selected datasets selected models are not asked, and why, as far as that is no matter of course."""
+    pairs = [(model, dataset) for dataset in config.run.datasets for model in config.run.models]
+    unasked = [(model, dataset) for model, dataset in pairs if not config.fits(model, dataset)]
+    reasons: dict[str, list[str]] = {}
+    for model, dataset in unasked:
+        if reason := config.family(dataset).unfit(config, dataset, model):
+            reasons.setdefault(f"not asked {dataset}, as there is {reason}", []).append(model)
+    yield from (f"{first_few(models)}: {reason}" for reason, models in reasons.items())
+    if others := len(unasked) - sum(map(len, reasons.values())):
+        yield f"{others} of {len(pairs)} pairs of model and dataset are not asked, as the dataset is for other models"
 
 
 def kind_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -134,6 +151,14 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
 
 
+def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+    """Yields what is English in a selected dataset of another language."""
+    language = config.datasets[name].language
+    if name in config.run.datasets and not config.datasets[name].is_english:
+        for what, instead in config.family(name).english(config, name):
+            yield Fault(source, f"datasets.{name}.language", f"{language!r}, but {what}", instead)
+
+
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models with the same kind and label, which plots could not distinguish."""
     named: dict[tuple[str, str], str] = {}
@@ -168,6 +193,9 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields folders of selected models that hold no whole checkpoint, or one of other classes."""
     for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model = config.models[name]
+        if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
+            problem = f"{model.checkpoint!r} is a path"
+            yield Fault(source, f"models.{name}.checkpoint", problem, "a repository of the hub, or `folder` for a path")
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
@@ -210,16 +238,27 @@ def published_file_faults(reference: str) -> list[Fault]:
     return []
 
 
+def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -> dict[str, str]:
+    """Returns the files and folders that a config names, by key.
+
+    Args:
+        config: the config.
+        models: the names of the models whose paths count.
+        tokenizers: the names of the tokenizers whose paths count.
+    """
+    paths: dict[str, str | None] = {"word_lists": config.word_lists}
+    for name in models:
+        paths |= {f"models.{name}.{key}": path for key, path in config.models[name].source.paths().items()}
+    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in tokenizers}
+    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
+    return {where: path for where, path in paths.items() if path is not None}
+
+
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders that Snakemake would take for a pattern, as they are inputs of its jobs."""
-    paths: dict[str, str | None] = {"word_lists": config.word_lists}
-    for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
-        model = config.models[name]
-        paths |= {f"models.{name}.{key}": path for key, path in model.source.paths().items()}
-    paths |= {f"tokenizers.{name}.folder": config.tokenizers[name].folder for name in filtering_tokenizers(config)}
-    paths |= {f"report.references[{place}]": file for place, file in enumerate(config.report.references)}
-    for where, path in paths.items():
-        if path is not None and WILDCARD.search(path):
+    models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
+    for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
+        if WILDCARD.search(path):
             problem = f"{path!r} holds braces, between which Snakemake would fill something in"
             yield Fault(source, where, problem, "a path without { and }")
 

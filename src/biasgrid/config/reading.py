@@ -12,7 +12,8 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.references import load, load_reference, plugin_faults, stage
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
-from biasgrid.config.checks import measure_faults, model_faults, reference_faults
+from biasgrid.config.checks import measure_faults, model_faults, paths_of, reference_faults
+from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.registry import registry_of
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
@@ -52,16 +53,23 @@ def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config
         InputError: with every fault; see `parse_config`.
     """
     document, given = read_document(path), given or {}
-    return parse_config(document.content | given, str(path), document.lines_but(given))
+    folders = ConfigFolders.of([path], given)
+    return parse_config(document.content | given, str(path), document.lines_but(given), folders)
 
 
-def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[NodePlace, int] | None = None) -> Config:
+def parse_config(
+    content: Mapping[str, Any],
+    source: str,
+    lines: Mapping[NodePlace, int] | None = None,
+    folders: ConfigFolders | None = None,
+) -> Config:
     """Checks a config's keys and values, and that what it names exists in it.
 
     Args:
         content: the config as a mapping; the code of its `plugins` is run.
         source: the name of its file, for messages.
         lines: the lines of its keys in that file.
+        folders: where the files that it names are looked for; by default the working folder.
 
     Raises:
         InputError: with every fault, each with the key's line and path, the value, what is allowed and the nearest
@@ -69,7 +77,7 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[NodePla
     """
     document = Document(dict(content), lines or {})
     try:
-        config = check_config(document, source)
+        config = check_config(document, source, folders or ConfigFolders())
     except InputError as error:
         raise InputError(document.with_lines(error.faults, source)) from None
     config._origin = source, document
@@ -77,17 +85,25 @@ def parse_config(content: Mapping[str, Any], source: str, lines: Mapping[NodePla
 
 
 @plugin_faults()
-def check_config(document: Document, source: str) -> Config:
+def check_config(document: Document, source: str, folders: ConfigFolders) -> Config:
     """Does what `parse_config` does; faults of what the config names have no lines yet."""
-    content = document.content
-    plugins = content.get("plugins") or []
-    usable = isinstance(plugins, list) and all(isinstance(path, str) for path in plugins)
-    registry = registry_of(plugins if usable else [], source)
-    config = document.checked(Config, source, registry)
-    # Each asks what makes sense only where the ones before have found nothing.
-    for look in (model_faults, reference_faults, measure_faults):
-        if faults := list(look(config, source)):
-            raise InputError(faults)
+    named = document.content.get("plugins") or []
+    usable = isinstance(named, list) and all(isinstance(path, str) for path in named)
+    paths = {f"plugins[{place}]": path for place, path in enumerate(named if usable else [])}
+    document = folders.found(document, paths)
+    try:
+        registry = registry_of(document.content["plugins"] if paths else [], source)
+        config = document.checked(Config, source, registry)
+        paths = paths_of(config, config.models, config.tokenizers)
+        if (moved := folders.found(document, paths)) is not document:
+            config = moved.checked(Config, source, registry)
+        # Each asks what makes sense only where the ones before have found nothing.
+        for look in (model_faults, reference_faults, measure_faults):
+            if faults := list(look(config, source)):
+                raise InputError(faults)
+    except InputError as error:
+        raise InputError(folders.explain(fault, paths) for fault in error.faults) from None
+    config._folders = folders
     return config
 
 
@@ -105,6 +121,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         expected = "a folder of word lists: `word_lists` in the config, or on the command line --config "
         expected += "word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
         missing = Fault(source, "word_lists", f"there is no folder {config.word_lists!r}", expected)
+        missing = config.folders.explain(missing, {"word_lists": config.word_lists})
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
         reading = load(stage(config.reference_of_family(dataset), "reading"))

@@ -26,6 +26,7 @@ from pydantic_core import InitErrorDetails
 
 from biasgrid.base.sections import FOLDER_PATTERN, KeysError, Model, Name, Scoring, Section, Tokenizer, not_one_of
 from biasgrid.base.yaml import Document
+from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.registry import BUILT_IN, Registry
 from biasgrid.families.family import DatasetSection, Family, Question
 from biasgrid.inference.models.registry import RegistryEntry
@@ -211,6 +212,7 @@ class Config(Section):
 
     _registry: Registry = PrivateAttr(default_factory=lambda: BUILT_IN)
     _origin: tuple[str, Document] = PrivateAttr(("the config", Document({}, {})))
+    _folders: ConfigFolders = PrivateAttr(default_factory=ConfigFolders)
 
     def model_post_init(self, context: Any) -> None:
         """Keeps what the config was checked against."""
@@ -231,6 +233,11 @@ class Config(Section):
     def origin(self) -> tuple[str, Document]:
         """The name of its file and its content, for messages."""
         return self._origin
+
+    @property
+    def folders(self) -> ConfigFolders:
+        """Where the files that it names are looked for."""
+        return self._folders
 
     def family(self, dataset: str) -> Family:
         """Returns the family of a dataset."""

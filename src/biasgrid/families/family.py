@@ -15,7 +15,7 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.references import load_reference
-from biasgrid.base.sections import Model, Name, Section, Tokenizer
+from biasgrid.base.sections import LANGUAGE, Model, Name, Section, Tokenizer
 from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
 from biasgrid.stats.section import TemplateClusters
 from biasgrid.tables.claims.marks import MarkSection
@@ -51,6 +51,12 @@ class DatasetSection(Section):
 
     family: str = Field(description="what is asked and how it is measured")
     title: str = Field(description="name in plots and the report")
+    language: str = Field(
+        "en",
+        pattern=LANGUAGE,
+        description="language of its texts, such as `es` or `pt-BR`; what biasgrid has for English alone is left out "
+        "or refused in others (see docs/languages.md)",
+    )
     shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
     sample: SampleOrAll | None = Field(
         None,
@@ -70,6 +76,11 @@ class DatasetSection(Section):
     sensitive: bool = Field(True, description="whether the report hides its attributes and sentences until asked")
     control_of: Name | None = Field(None, description="the dataset whose control it is, see docs/controls.md")
     figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
+
+    @property
+    def is_english(self) -> bool:
+        """Whether its texts are English."""
+        return self.language.partition("-")[0] == "en"
 
 
 class Mode:
@@ -240,6 +251,14 @@ class Family(ABC):
     @abstractmethod
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked of a dataset, None where the dataset is not for it."""
+
+    def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
+        """Yields what a dataset asks or looks for that is English whatever its language, and what to do instead."""
+        yield from ()
+
+    def unfit(self, grid: Grid, dataset: str, model: str) -> str:
+        """Says why a dataset is not for a model, where more is known of it than `expected` says."""
+        return ""
 
     @abstractmethod
     def files(self, grid: Grid, dataset: str, variant: str) -> Any:

@@ -81,6 +81,33 @@ def training_data(config: Config) -> Iterator[InputReader]:
             yield Path(section.train.data), partial(read_squad, section.train.data)
 
 
+def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], Lists]) -> None:
+    """Refuses variants of masked models that would ask nothing, as too few subjects are one token of their tokenizer.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+
+    Raises:
+        InputError: with each of them whose tokenizer is at hand.
+    """
+    tokenizers = {variant: question.tokenizer for variant, question in config.needed_variants.items()}
+    filtered = {variant: content for variant, content in lists.items() if tokenizers.get(variant)}
+    source, document = config.origin
+    faults = [
+        Fault(
+            source,
+            f"datasets.{dataset}.variants.{variant}",
+            f"nothing to ask, as too few subjects are one token of the tokenizer {tokenizers[dataset, variant]!r}",
+            "`target_scoring` in the dataset, for words of several tokens, or subjects that the tokenizer knows",
+        )
+        for (dataset, variant), (_, count) in count_instances(Layout(config), filtered).items()
+        if count.value == 0 and count.kind == "exact"
+    ]
+    if faults:
+        raise InputError(document.with_lines(faults, source))
+
+
 class OutOfVocabulary(NamedTuple):
     """What the tokenizer of a model does not know of a dataset.
 
@@ -143,6 +170,34 @@ def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
             f"warning: {model} on {dataset}: {share:.0%} of the instances have text that the tokenizer does not know: "
             f"{named}"
         )
+
+
+def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iterator[str]:
+    """Asks the servers of models that will be asked whether they answer, each once.
+
+    Args:
+        config: the config.
+        layout: where its results are.
+        models: the names of the models.
+
+    Yields:
+        What is wrong with a server of which something is kept: that may be all that is needed.
+
+    Raises:
+        UserError: with what is wrong with the others.
+    """
+    refused = []
+    for name in sorted(set(models)):
+        try:
+            config.models[name].source.probe()
+        except UserError as error:
+            answers = [layout.answers(dataset, name) for dataset in config.run.datasets]
+            if any(map(Path.exists, [layout.capabilities(name), layout.kept_capabilities(name), *answers])):
+                yield f"{name}: {error}"
+            else:
+                refused.append(f"{name}: {error}")
+    if refused:
+        raise UserError("\n".join(refused))
 
 
 def remember_configs(results: str | Path, configs: Sequence[str]) -> None:

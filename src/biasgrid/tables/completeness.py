@@ -129,11 +129,12 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
     """
     found = problems(measures, declared.limits)
     flagged = measures.with_columns(flag=pl.col("measure").replace_strict(found, default=None, return_dtype=pl.String))
-    reasons = [problem for name, problem in found.items() if declared.limits[name].withholds]
-    if not reasons:
+    # What else withholds them mostly follows from the first: words that are not known are improbable, too.
+    reason = next((found[name] for name, limit in declared.limits.items() if limit.withholds and name in found), None)
+    if reason is None:
         return flagged
     withheld: dict[str, str | None] = {name: None for name in WITHHELD_COLUMNS if name in flagged.columns}
-    withheld["flag"] = f"{NOT_MEASURABLE}: {'; '.join(reasons)}"
+    withheld["flag"] = f"{NOT_MEASURABLE}: {reason}"
     return flagged.with_columns(
         pl.when(are_headlines(declared.headlines)).then(pl.lit(value, flagged.schema[name])).otherwise(name).alias(name)
         for name, value in withheld.items()

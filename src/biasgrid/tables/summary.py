@@ -280,13 +280,19 @@ def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`, those
-        of which it says so; in the order of the summary.
+        of which it says so; in the order of the summary. Of a cell whose headlines are withheld only the reason.
     """
     reasons = summary.filter("headline").group_by("model", "dataset").agg(reason=pl.col("flag").drop_nulls().first())
     flagged = summary.filter(~pl.col("headline")).drop_nulls("flag").join(reasons, on=["model", "dataset"], how="left")
     withholds = pl.col("reason").str.contains(pl.col("flag"), literal=True).fill_null(value=False)
     keys = ["dataset", "measure", "flag", "withholds"]
-    lines = flagged.with_columns(withholds=withholds).group_by(keys, maintain_order=True).agg(models="model")
+    is_measured = ~pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+    lines = (
+        flagged.with_columns(withholds=withholds)
+        .filter(is_measured | pl.col("withholds"))
+        .group_by(keys, maintain_order=True)
+        .agg(models="model")
+    )
     return lines.sort("withholds", descending=True, maintain_order=True)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from model_server import serving
 from project import ROOT
 from typer.testing import CliRunner
 
@@ -14,7 +15,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
 from biasgrid.cli.quickstart.downsample import CONTROL_ATTRIBUTES, SIZES, downsample_config, plan_dataset
-from biasgrid.cli.quickstart.model import DescribedModel, describe_model
+from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
 
@@ -73,12 +74,55 @@ def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> Non
     assert told.section["labels"] == {"negative": "LABEL_0", "positive": "LABEL_1"}
 
 
-def test_a_server_is_a_model() -> None:
-    one = describe_model("http://127.0.0.1:9/v1", {}, "org/Large-2", "KEY_OF_MINE")
-    assert one.name == "large-2"
-    assert one.section["endpoint"] == {"url": "http://127.0.0.1:9/v1", "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
-    with pytest.raises(UserError, match="expected --name with one of their names"):
-        describe_model("http://127.0.0.1:9/v1", {}, None, None)
+def test_a_server_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY_OF_MINE", "sk-of-mine")
+    with serving(key="sk-of-mine", listed_models=["org/Large-2"]) as server:
+        one = describe_model(server.url, {}, "org/Large-2", "KEY_OF_MINE")
+        # The only model of a server needs no name.
+        assert describe_model(server.url, {}, None, "KEY_OF_MINE") == one
+        assert (server.listings, server.bodies) == (2, [])
+        server.listed_models = ["small", "large"]
+        with pytest.raises(UserError, match=r"which model\? The server knows: small, large; expected --name"):
+            describe_model(server.url, {}, None, "KEY_OF_MINE")
+        assert one.name == "large-2"
+        assert one.section["endpoint"] == {"url": server.url, "model": "org/Large-2", "key": "${KEY_OF_MINE}"}
+
+
+@pytest.mark.parametrize("command", ["try", "ask"])
+def test_a_server_that_is_not_there_is_said_at_once(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ([], ["--name", "x"]):
+        refused = RUNNER.invoke(app, [command, "http://127.0.0.1:9/v1", *name])
+        assert refused.exit_code == 2
+        expected = "Nothing answers at http://127.0.0.1:9/v1 (connection refused). Is the server running?\n"
+        assert refused.output == expected
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_folder_of_a_model_is_named(folders: Path) -> None:
+    typed = {
+        folders.parent / folders.name / "writr": r"there is no 'writr' in the folder .* \(did you mean 'writer'\?\)",
+        folders / "none" / "lm": "there is no 'none' in the folder",
+        folders / "lm" / "config.json": f"a file; expected the folder of the model: {folders / 'lm'}",
+        folders: "a folder of folders; expected the folder of one model: classifier, lm, qa, writer",
+        Path("../no-such-model"): r"there is no 'no-such-model' in the folder \.\.",
+    }
+    for path, message in typed.items():
+        with pytest.raises(UserError, match=message) as refused:
+            tried(path)
+        assert "the hub" not in str(refused.value)
+
+
+def test_pronouns_that_a_model_cannot_be_asked_for_are_left_out_with_a_note(folders: Path) -> None:
+    masked, answering = tried(folders / "lm"), tried(folders / "qa")
+    for pronouns, are_kept in (({"female": "Mary", "male": "Linda"}, True), ({"female": "Mary", "male": "xe"}, False)):
+        datasets = {"gender": {"pronouns": pronouns}, "religion": {}}
+        assert list(leave_out_pronouns(datasets, [answering])) == []
+        notes = list(leave_out_pronouns(datasets, [answering, masked]))
+        assert notes == ([] if are_kept else ["gender: pronouns are left out, as xe is not one token of the model"])
+        assert ("pronouns" in datasets["gender"]) == are_kept
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +133,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
     ):
         tried(tmp_path)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match="no/such-model: no folder of this name, and the hub says: "):
+    with pytest.raises(UserError, match="no/such-model: there is no 'no' in this folder, and the hub says: "):
         describe_model("no/such-model", {}, None, None)
     with pytest.raises(UserError, match="sentiment-2 are not for models of fill-mask; expected one of eth"):
         make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])

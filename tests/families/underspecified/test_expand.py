@@ -69,27 +69,43 @@ def test_positions_are_those_of_the_candidates(filler: str) -> None:
     ("context", "expected"),
     [
         ("A [subj1] met a [subj2].", "An Ann met a Bob."),
-        ("a a a [subj1] met [subj2].", "an an an Ann met Bob."),
-        ("[subj2] and a a [subj1].", "Bob and an an Ann."),
+        ("a a a [subj1] met [subj2].", "a a an Ann met Bob."),
+        ("[subj2] and a a [subj1].", "Bob and a an Ann."),
         ("an [subj2] met a [subj1].", "an Bob met an Ann."),
         ("data [subj1] met [subj2], a\u00a0idol.", "data Ann met Bob, a\u00a0idol."),
         ("[subj1] met [subj2], who is a [p_act].", "Ann met Bob, who is a cooks."),
-        ("[subj1] met [subj2], a European, a hour.", "Ann met Bob, an European, a hour."),
+        ("[subj1] met [subj2], a European, a hour.", "Ann met Bob, a European, a hour."),
+        ("En el parque, [subj2] vio a Ana y a [subj1].", "En el parque, Bob vio a Ana y an Ann."),
         ('[subj1] met [subj2], "a idol".', 'Ann met Bob, "a idol".'),
     ],
 )
-def test_articles_are_smoothed_as_in_unqover(context: str, expected: str) -> None:
+def test_articles_before_slots_are_smoothed_as_in_unqover(context: str, expected: str) -> None:
     instances = whole(expand(lists_of((context, "Who [p_act]?", "Who [p_act:neg]?"))))
     assert instances["text_pair"][0] == expected
     assert positions_are_right(instances)
 
 
-def test_an_article_behind_a_tab_or_in_a_filler_is_not_smoothed() -> None:
-    template = ("A [subj1] met [subj2].", "A idol and a idol: who [p_act]?", "A idol: who [p_act:neg]?")
-    instances = whole(expand(lists_of(template, filler="a idol -- a")))
+def test_other_languages_have_no_article_a() -> None:
+    template = ("En el parque, [subj1] vio a [subj2].", "¿A [subj1] o a [subj2]: a [p_act]?", "¿A [p_act:neg]?")
+    lists = replace(lists_of(template), is_english=False)
+    instances = whole(expand(lists))
+    assert set(instances["text_pair"]) == {f"En el parque, {one} vio a {other}." for one, other in pairs_of(instances)}
+    assert positions_are_right(instances)
+    assert "an " not in " ".join(instances["text"])
+    assert lists.digest() != lists_of(template).digest()
+
+
+def pairs_of(instances: pl.DataFrame) -> list[tuple[str, str]]:
+    return instances.select(pl.col("subject1", "subject2").cast(pl.String)).rows()
+
+
+def test_an_article_behind_a_tab_in_a_filler_or_in_an_attribute_is_not_smoothed() -> None:
+    template = ("A [subj1] met [subj2].", "A [subj1] and a [subj1]: who [p_act]?", "A [p_act:neg] or a [p_act:neg]?")
+    acts = {"[p_act]": [AttributeRow({"[p_act]": "is a idol", "[p_act:neg]": "idle"}, "is a idol", None)]}
+    instances = whole(expand(replace(lists_of(template, filler="a idol -- a"), attributes=acts)))
     assert instances["text_pair"][0] == "a idol -- a  An Ann met Bob."
-    assert instances["text"][0] == "A idol and an idol: who cooks?"
-    assert instances["text"].filter(instances["attribute"] == "is a idol")[0].endswith("who is an idol?")
+    assert instances["text"][0] == "A Ann and an Ann: who is a idol?"
+    assert instances["text"][1] == "A idle or an idle?"
 
 
 def test_the_design_is_balanced() -> None:

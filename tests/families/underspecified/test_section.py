@@ -33,7 +33,7 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
         (
             "models/answers/variant",
             "qa-newsq",
-            "run: model 'answers' answers variant 'qa-newsq', which dataset 'religion'",
+            "run.models: 'answers' answers none of the selected datasets: there is no variant 'qa-newsq', only lm-bert, qa",
         ),
         (
             "datasets/religion/target_scoring",
@@ -235,5 +235,6 @@ def test_limits_of_validity_flags_are_the_configs() -> None:
 
 def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
     assert faults_of(changed("datasets/religion/variants/qa", None)) == [
-        "c.yaml, run: model 'answers' answers variant 'qa', which dataset 'religion' does not have; expected one of lm-bert"
+        "c.yaml, run.models: 'answers' answers none of the selected datasets: there is no variant 'qa', only lm-bert; "
+        "expected a `variant` for underspecified datasets"
     ]

@@ -15,8 +15,8 @@ from biasgrid.stats.compare.references import (
     StoredFigure,
     StoredReferences,
     join_references,
+    named_references,
     read_reference_folders,
-    references_with_labels,
 )
 
 CELL = {"dataset": "gender", "kind": "QA", "label": "one", "scoring": "exact", "precision": "float32"}
@@ -59,16 +59,27 @@ def test_what_nobody_knows_is_not_the_same() -> None:
 
 def test_figures_of_others_are_compared_with_nothing() -> None:
     references = read_reference_folders([ROOT / "reference"])
-    pairs = list(join_references(stored(), references_with_labels(references, ["BERT base"])))
+    pairs = list(join_references(stored(), named_references(references, ["BERT base"])))
     assert [pair.theirs.kind for pair in pairs] == ["SQuAD", "NewsQA", "LM"]
     assert {pair.comparison_text for pair in pairs} == {"not compared: nobody knows what was asked"}
+
+
+def test_references_are_chosen_by_the_names_of_their_files_and_models_whatever_their_case() -> None:
+    references = read_reference_folders([ROOT / "reference"])
+    whole = named_references(references, ["UnQover_published"])
+    assert whole["unqover_published"] == references["unqover_published"]
+    assert whole["demo"].figures == []
+    chosen = named_references(references, ["bert BASE"])["unqover_published"]
+    assert {figure.label for figure in chosen.figures} == {"BERT base"}
+    with pytest.raises(UserError, match=r"no reference 'UnQover'; expected a file .demo, unqover_published."):
+        named_references(references, ["UnQover"])
 
 
 def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
     assert read_reference_folders([tmp_path]) == {"mine": stored()}
-    with pytest.raises(UserError, match="no reference 'two'; expected one of one"):
-        references_with_labels(read_reference_folders([tmp_path]), ["two"])
+    with pytest.raises(UserError, match=r"no reference 'two'; expected a file \(mine\) or a model \(one\)"):
+        named_references(read_reference_folders([tmp_path]), ["two"])
     (tmp_path / "mine.json").write_text('{"figures": [{"dataset": "gender"}]}')
     with pytest.raises(InputError, match=r"figures\[0\].kind: missing"):
         read_reference_folders([tmp_path])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from biasgrid.stats.compare.references import ReferenceNumbers, StoredFigure, StoredReferences
 
 OWN_REFERENCES = Path("references")
@@ -55,12 +57,14 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
 @reference.command("beside")
 def compare_with_references(
     results: MeasuredResults,
-    label: Annotated[list[str] | None, typer.Argument(help="labels of references, in place of all")] = None,
+    name: Annotated[
+        list[str] | None, typer.Argument(help="files or models that `reference list` names, in place of all")
+    ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
     """Puts the measures of a run beside references, and says of each whether the two may be compared."""
     with report_errors():
-        print_beside(results, folder, label or [], all_of_them=True)
+        print_beside(results, folder, name or [], all_of_them=True)
 
 
 def references_of(folder: Path) -> dict[str, StoredReferences]:
@@ -71,13 +75,13 @@ def references_of(folder: Path) -> dict[str, StoredReferences]:
     return read_reference_folders([workflow_folder() / "reference", folder])
 
 
-def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_them: bool) -> None:
+def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_them: bool) -> None:
     """Prints the measures of a run beside references.
 
     Args:
         results: the folder of results.
         folder: the folder of references of one's own.
-        labels: those of the references, all without any.
+        names: those of the references, all without any.
         all_of_them: whether references count that may not be compared, too.
 
     Raises:
@@ -87,7 +91,7 @@ def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_t
     from biasgrid.stats.compare import references
 
     known = references_of(folder)
-    known = references.references_with_labels(known, labels) if labels else known
+    known = references.named_references(known, names) if names else known
     pairs = [
         pair
         for pair in references.join_references(references_of_run(results), known)
@@ -95,22 +99,26 @@ def print_beside(results: Path, folder: Path, labels: Sequence[str], *, all_of_t
     ]
     if not pairs and all_of_them:
         raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
-    for line in reference_lines(pairs):
-        console.print(line, soft_wrap=True, highlight=False)
+    if pairs:
+        console.print(reference_table(pairs))
 
 
-def reference_lines(pairs: Iterable[ReferenceNumbers]) -> Iterator[str]:
-    """Yields our numbers, each with those of references below it."""
+def reference_table(pairs: Iterable[ReferenceNumbers]) -> Table:
+    """Returns a table of our numbers beside those of references, a line each."""
+    from rich.table import Table
+
     from biasgrid.stats.compare.sentences import measure_named
 
-    last = None
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("dataset", "measure", "model", "number", "reference", "its number", "our number is"):
+        table.add_column(column, overflow="fold")
     for pair in pairs:
-        if pair.ours is not last:
-            last = pair.ours
-            name = measure_named(last.measure, last.options, last.bias_type)
-            yield f"{last.dataset}: {last.label}, {name} {reference_number(last)}"
-        theirs = f"{reference_number(pair.theirs)}  {pair.theirs.label}, {pair.theirs.kind}"
-        yield f"  {theirs} ({pair.file}): {pair.comparison_text}"
+        ours, theirs = pair.ours, pair.theirs
+        measure = measure_named(ours.measure, ours.options, ours.bias_type)
+        other = f"{theirs.label}, {theirs.kind} ({pair.file})"
+        numbers = reference_number(ours), other, reference_number(theirs)
+        table.add_row(ours.dataset, measure, ours.label, *numbers, pair.comparison_text)
+    return table
 
 
 def reference_number(figure: StoredFigure) -> str:

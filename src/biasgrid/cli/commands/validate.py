@@ -13,13 +13,21 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.checks import LARGEST_INPUT, check_inputs, out_of_vocabulary_words, warnings_of
+    from biasgrid.config.checks import models_left_out
+    from biasgrid.runs.checks import (
+        LARGEST_INPUT,
+        check_inputs,
+        out_of_vocabulary_words,
+        refuse_unknown_subjects,
+        warnings_of,
+    )
     from biasgrid.runs.counts import samples_told
 
     with report_errors():
         parsed = load_checked_config(config, word_lists)
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
+        refuse_unknown_subjects(parsed, lists)
         warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
@@ -27,6 +35,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         print_text(told)
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
+    for note in [*models_left_out(parsed), *parsed.folders.both]:
+        print_text(note)
     for warning in warnings:
         print_text(warning)
     for file in large:

@@ -47,6 +47,7 @@ def try_model(
     """
     from biasgrid.cli.commands.summary import print_summary
     from biasgrid.cli.quickstart.downsample import downsample_config
+    from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.cli.quickstart.stages import run_in_stages
     from biasgrid.runs.workflow import workflow_folder
 
@@ -56,6 +57,8 @@ def try_model(
         one = tried[0]
         config = folder / f"try-{one.name}.yaml"
         content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
+        for note in leave_out_pronouns(content["datasets"], tried):
+            print_text(note)
         content = downsample_config(content, max(60 * minutes - SECONDS_AROUND, 5))
         snakefile = workflow_folder() / "Snakefile"
         command = run_of(config, snakefile)
@@ -148,6 +151,7 @@ def init(
 ) -> None:
     """Writes a config for your models, with every dataset that fits them; generative ones are asked samples."""
     from biasgrid.cli.quickstart.config import sample_generative
+    from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.runs.workflow import workflow_folder
 
     with report_errors(BAD_INPUT):
@@ -155,9 +159,10 @@ def init(
             raise UserError(f"there is a {config} already; expected --config with another name")
         if not comma_separated(models):
             raise UserError("--models names no model; expected one or more, separated by commas")
-        content, fitting = config_template(
-            describe_models(comma_separated(models), labels, None, None), config.parent / "results", on
-        )
+        tried = describe_models(comma_separated(models), labels, None, None)
+        content, fitting = config_template(tried, config.parent / "results", on)
+        for note in leave_out_pronouns(content["datasets"], tried):
+            print_text(note)
         workflow = workflow_folder()
         head = [
             f"The models and datasets of a grid; {workflow / 'config/README.md'} explains every key.",

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import UserError
+from biasgrid.base.faults import UserError, first_few
+from biasgrid.base.files import missing_path
 from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
 from biasgrid.inference.checkpoints.fetch import check_all_read
 from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, file_names, read_checkpoint_json
 from biasgrid.inference.checkpoints.unsupported import ADAPTERS
 from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_names, use_of
+from biasgrid.inference.models.servers.section import Endpoint
+
+HUB_PARTS = 2
+"""Of the name of a repository, such as `org/name`."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ def describe_model(model: str, labels: Mapping[str, str], served_name: str | Non
     if re.match(r"https?://", model):
         return describe_served_model(model, served_name, key)
     if Path(model).is_dir():
+        check_is_checkpoint(model)
         check_all_read(model, file_names(model), Path(model), False)
         folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
         # A link has a name of its own; `.` and `..` have none.
@@ -76,11 +82,16 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
     """Describes a model behind a server.
 
     Raises:
-        UserError: the name of the model on the server is missing.
+        UserError: nobody answers there, or the key or the name of the model is refused.
     """
+    from biasgrid.inference.models.sources.reachable import check_endpoint, only_model
+
+    reference = f"${{{key}}}" if key else None
     if name is None:
-        raise UserError(f"{url} serves several models; expected --name with one of their names")
-    endpoint = {"url": url, "model": name, **({"key": f"${{{key}}}"} if key else {})}
+        name = only_model(url, reference)
+    else:
+        check_endpoint(Endpoint(url=url, model=name, key=reference))
+    endpoint = {"url": url, "model": name, **({"key": reference} if reference else {})}
     section = {
         "task": "text-generation",
         "variant": "llm",
@@ -91,6 +102,30 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
     return DescribedModel(config_name(name), section, None)
 
 
+def check_is_checkpoint(model: str) -> None:
+    """Refuses a folder that holds folders of checkpoints.
+
+    Raises:
+        UserError: with their names.
+    """
+    within = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
+    if within and not Path(model, CONFIG).is_file():
+        raise UserError(f"{model}: a folder of folders; expected the folder of one model: {first_few(within, 8)}")
+
+
+def check_is_hub_name(model: str) -> None:
+    """Refuses what is a file, or can only have been meant as a folder, so that no hub is asked for it.
+
+    Raises:
+        UserError: with the folder of the file, or the name that is most like the one that is not there.
+    """
+    path = Path(model)
+    if path.is_file():
+        raise UserError(f"{model}: a file; expected the folder of the model: {path.parent}")
+    if re.match(r"[./~\\]|[A-Za-z]:", model) or len(path.parts) > HUB_PARTS:
+        raise UserError(f"{model}: {missing_path(path)}; expected the folder of a model")
+
+
 def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     """Downloads the files that describe a repository's model, and returns their folder and the commit.
 
@@ -99,10 +134,11 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     """
     from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files
 
+    check_is_hub_name(checkpoint)
     try:
         folder = download_checkpoint(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
     except ModelError as error:
-        raise UserError(f"{checkpoint}: no folder of this name, and the hub says: {error}") from None
+        raise UserError(f"{checkpoint}: {missing_path(Path(checkpoint))}, and the hub says: {error}") from None
     check_all_read(checkpoint, list_files(checkpoint, folder), folder, False)
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
@@ -132,6 +168,31 @@ def classifier_labels(model: str, config: Mapping[str, Any]) -> dict[str, str]:
             "such as negative=LABEL_0,positive=LABEL_1 (see the model's card)"
         )
     return {name.lower(): name for name in names}
+
+
+def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[DescribedModel]) -> Iterator[str]:
+    """Takes pronouns out of the datasets of a config that was made where a masked model cannot be asked for them.
+
+    Args:
+        datasets: the sections of the datasets, by name, which are changed.
+        tried: the models.
+
+    Yields:
+        A note of each dataset.
+    """
+    from biasgrid.inference.models.masked.one_token import are_one_token
+
+    masked = [read_tokenizer(one.name, one.folder) for one in tried if one.tokenizer and one.folder]
+    for name, section in datasets.items():
+        # As models are asked: one spelling is enough.
+        unknown = [
+            pronoun
+            for pronoun in section.get("pronouns", {}).values()
+            if not all(any(are_one_token(tokenizer, [pronoun, pronoun.capitalize()])) for tokenizer in masked)
+        ]
+        if unknown:
+            del section["pronouns"]
+            yield f"{name}: pronouns are left out, as {first_few(unknown)} is not one token of the model"
 
 
 def mask_token_of(model: str, folder: Path) -> str:

@@ -21,11 +21,13 @@ class Evaluator(Section):
         OF_OPTIONS: whether it says which of the options was chosen.
         LABELS: what it says, where that hangs on nothing else.
         LABELS_IN: the key that has what it says, where one has.
+        ENGLISH: what it looks for that is English, whatever the probe's language; empty where nothing is.
     """
 
     OF_OPTIONS: ClassVar[bool] = False
     LABELS: ClassVar[tuple[str, ...]] = ()
     LABELS_IN: ClassVar[str] = ""
+    ENGLISH: ClassVar[str] = ""
 
     name: str = Field(description="which one")
 
@@ -81,9 +83,10 @@ class OneWord(Evaluator):
 
 
 class YesNo(Evaluator):
-    """`yes` or `no`, if one of the words stands in the answer and the other does not."""
+    """`yes` or `no`, if one of the English words stands in the answer and the other does not."""
 
     LABELS = YES_NO
+    ENGLISH = "the words yes and no"
     name: Literal["yes-no"] = Field(description="which one")
 
     def candidates(self, options: Sequence[str]) -> dict[str, str]:
@@ -92,9 +95,10 @@ class YesNo(Evaluator):
 
 
 class Pronouns(Evaluator):
-    """The gender of a character: that of which there are more pronouns."""
+    """The gender of a character: that of which there are more English pronouns."""
 
     LABELS = GENDERS
+    ENGLISH = "pronouns"
     name: Literal["pronouns"] = Field(description="which one")
 
 
@@ -130,15 +134,17 @@ class FirstName(Evaluator):
 
 
 class Refusal(Evaluator):
-    """Whether the model declines to answer."""
+    """Whether the model declines to answer, in English."""
 
     LABELS = REFUSALS
+    ENGLISH = "phrases of refusals"
     name: Literal["refusal"] = Field(description="which one")
 
 
 class Sentiment(Evaluator):
-    """How positive the answer is, from -1 to 1: the compound score of VADER."""
+    """How positive the answer is, from -1 to 1: the compound score of VADER, which knows English words."""
 
+    ENGLISH = "the words of VADER"
     name: Literal["sentiment"] = Field(description="which one")
 
 

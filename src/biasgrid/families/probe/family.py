@@ -50,6 +50,13 @@ class Probes(Family):
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
         return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
 
+    def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
+        """Yields the evaluator, where what it looks for is English."""
+        probe = load_probe_of_dataset(grid, dataset).probe
+        if probe and (words := probe.head.evaluator.ENGLISH):
+            what = f"the evaluator `{probe.head.evaluator.name}` looks for English: {words}"
+            yield what, "an evaluator with words of your own (`one-of`, `phrases`, `words`), or `scorer`"
+
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(ProbeDataset, grid, dataset)

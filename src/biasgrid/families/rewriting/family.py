@@ -59,6 +59,13 @@ class Rewriting(Family):
         asked |= {section.embeddings: "vector"} if section.embeddings else {}
         return Question(PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=asked)
 
+    def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
+        """Yields the grammar that prompts are rewritten by."""
+        yield (
+            "prompts are rewritten by English articles, pronouns and verbs",
+            "a counterfactual dataset or a probe, whose templates have a form for each group",
+        )
+
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
         """Returns the files of a dataset, and how they are asked."""
         section, folder = section_of(RewritingDataset, grid, dataset), Path(grid.word_lists)

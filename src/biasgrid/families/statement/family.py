@@ -55,6 +55,13 @@ class Statements(Family):
         options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
+    def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
+        """Yields the answers Yes and No."""
+        yield (
+            "statements are answered with the English words Yes and No",
+            "a probe with words of its own, such as `one-of`",
+        )
+
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
         folder, section = Path(grid.word_lists), section_of(StatementDataset, grid, dataset)

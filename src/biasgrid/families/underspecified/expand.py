@@ -75,27 +75,36 @@ def columns_by_slot(side: pl.DataFrame, which: int) -> pl.DataFrame:
     )
 
 
-def split_slots(text: str, attribute: AttributeRow) -> list[str]:
-    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ..., literal."""
+def split_slots(text: str, attribute: AttributeRow, article: str | None) -> list[str]:
+    """Fills in the attribute and splits what remains at its slots: literal, slot, literal, ..., literal.
+
+    `article` is the pattern of an article that follows its noun's first letter, None where there is none.
+    """
+    for head, term in attribute.texts.items():
+        if article and term[:1] in VOWELS:
+            text = re.sub(rf"({article[:-1]})(?= {re.escape(head)})", r"\1n", text)
     text = fill_attribute(text, attribute)
     literals, slots = SUBJECT_FORM.split(text), SUBJECT_FORM.findall(text)
     return [part for pair in zip_longest(literals, slots) for part in pair if part is not None]
 
 
-def join_parts(parts: list[str]) -> pl.Expr:
-    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs."""
-    return pl.concat_str([pl.col(part) if place % 2 else pl.lit(part) for place, part in enumerate(parts)])
+def join_parts(parts: list[str], article: str | None) -> pl.Expr:
+    """Concatenates literals (even places) and slots (odd places), which are columns of the pairs; see `split_slots`."""
+    pieces = [pl.col(part) if place % 2 else pl.lit(part) for place, part in enumerate(parts)]
+    for place in range(0, len(parts) - 1, 2):
+        before = parts[place] if place == 0 else f"]{parts[place]}"
+        if article and re.search(f"{article}$", before):
+            is_vowel = pl.col(parts[place + 1]).str.slice(0, 1).is_in([*VOWELS])
+            pieces[place] = pl.when(is_vowel).then(pl.lit(f"{parts[place][:-1]}n ")).otherwise(pieces[place])
+    return pl.concat_str(pieces)
 
 
-def smooth_articles(text: pl.Expr, at_start: bool) -> pl.Expr:
-    """Turns `a` before a word that begins with a vowel letter into `an` (UnQover: by letter, never back).
+VOWELS = "aeiouAEIOU"
+ARTICLE, ARTICLE_AT_START = " [aA] ", "(?:^| )[aA] "
+"""The article of a template that becomes `an` where what fills the slot behind it begins with a vowel letter.
 
-    The pattern consumes the letter that follows, so a second pass finds the articles in between.
-    `at_start` says whether an `a` at the very beginning counts; behind a tab UnQover does not see it.
-    """
-    pattern = rf"({'^|' if at_start else ''} )([aA]) ([aeiouAEIOU])"
-    once = text.str.replace_all(pattern, "${1}${2}n ${3}")
-    return once.str.replace_all(pattern, "${1}${2}n ${3}")
+As in UnQover by letter, and never back. At the very beginning of a question UnQover does not see it, behind a tab.
+"""
 
 
 @dataclass(frozen=True)
@@ -156,17 +165,17 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
     generative models are letters, which have no place there.
     """
     templates, lead = design.templates, design.lead
+    article = ARTICLE_AT_START if design.is_english else None
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
-        parts = split_slots(text, item.attribute)
-        context = pl.lit(lead) + smooth_articles(join_parts(parts), at_start=True)
+        parts = split_slots(text, item.attribute, article)
+        context = pl.lit(lead) + join_parts(parts, article)
         letters = item.prompt.letters(templates[item.template]) if item.prompt else None
         columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
             slot = templates[item.template].subject_form(which).replace("subj", f"subj{which}")
-            # The articles before a subject are settled by its first letter, so the text up to there tells the position.
-            until = pl.concat_str([join_parts([*parts[: parts.index(slot)]]), pl.col(slot).str.slice(0, 1)])
-            position = smooth_articles(until, at_start=True).str.len_chars() + (len(lead) - 1)
+            until = join_parts(parts[: parts.index(slot) + 1], article).str.len_chars()
+            position = until.cast(pl.Int64) - pl.col(slot).str.len_chars() + len(lead)
             letter = pl.lit(letters[which - 1]) if letters else None
             columns[f"position{which}"] = pl.lit(None, pl.UInt16) if item.prompt else position.cast(pl.UInt16)
             columns[f"candidate{which}"] = (pl.col(slot) if letter is None else letter).cast(pl.Categorical)
@@ -183,15 +192,15 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
     Generative models have a prompt there, and before it the text of `system`.
     """
+    article = ARTICLE if design.is_english else None
 
     def build(item: DesignItem, text: str) -> pl.DataFrame:
-        parts = split_slots(text, item.attribute)
-        rows = pairs.select(text=join_parts(parts)) if len(parts) > 1 else pl.DataFrame({"text": parts})
+        parts = split_slots(text, item.attribute, article)
+        rows = pairs.select(text=join_parts(parts, article)) if len(parts) > 1 else pl.DataFrame({"text": parts})
         return rows.with_columns(system=pl.lit(item.prompt.system if item.prompt else None, pl.String))
 
-    text = smooth_articles(pl.col("text"), at_start=False).cast(pl.Categorical)
-    system = pl.col("system").cast(pl.Categorical)
-    return build_segments(design.items, [design.question(item) for item in design.items], build, text, system)
+    finish = (pl.col(name).cast(pl.Categorical) for name in ("text", "system"))
+    return build_segments(design.items, [design.question(item) for item in design.items], build, *finish)
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:

@@ -79,7 +79,7 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
     for model_name in grid.run.models:
         for dataset_name in grid.run.datasets:
-            if dataset_name in datasets and model_name in grid.models and grid.models[model_name].variant is not None:
+            if dataset_name in datasets and model_name in grid.models and grid.fits(model_name, dataset_name):
                 yield from cell_faults(grid, source, model_name, dataset_name)
 
 
@@ -140,11 +140,7 @@ def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> 
 
 def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
     """Yields what keeps a model from answering a dataset."""
-    variant, section = grid.models[model].variant, underspecified_datasets(grid)[dataset]
-    if variant is None or variant not in section.variants:
-        problem = f"model {model!r} answers variant {variant!r}, which dataset {dataset!r} does not have"
-        yield Fault(source, "run", problem + nearest_name(str(variant), section.variants), one_of(section.variants))
-        return
+    variant, section = str(grid.models[model].variant), underspecified_datasets(grid)[dataset]
     yield from grid.models[model].source.cell_faults(model, dataset, grid.results, source)
     if grid.models[model].source.brings_instances:
         return
@@ -179,9 +175,9 @@ class Underspecified(Family):
     expected = "a `variant` for underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
-        """Says what a model is asked: the variant that it names, whether the dataset has it or not."""
+        """Says what a model is asked: the variant that it names, if the dataset has it."""
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
-        if entry.variant is None:
+        if entry.variant is None or entry.variant not in section.variants:
             return None
         imported = entry.source.scoring(dataset)
         settings: dict[str, Any] = {"scoring": imported or grid.scoring}
@@ -204,6 +200,13 @@ class Underspecified(Family):
             entry.variant, ANSWER_KIND_OF_MODEL.get(entry.task, ""), settings, options, tokenizer, row_bytes
         )
 
+    def unfit(self, grid: Grid, dataset: str, model: str) -> str:
+        """Says that the dataset lacks the variant that a model names."""
+        variant, variants = grid.models[model].variant, underspecified_datasets(grid)[dataset].variants
+        if variant is None:
+            return ""
+        return f"no variant {variant!r}{nearest_name(variant, variants)}, only {', '.join(sorted(variants))}"
+
     def files(self, grid: Grid, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of a dataset's variant."""
         folder, section = Path(grid.word_lists), underspecified_datasets(grid)[dataset]
@@ -218,6 +221,7 @@ class Underspecified(Family):
             pronouns=section.pronouns if masked else {},
             sample=sample_unless_all(section.sample_of(variant), section.sample_by),
             prompts=tuple(folder / name for name in chosen.prompt_files),
+            is_english=section.is_english,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

@@ -134,6 +134,7 @@ class WordListFiles:
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each group of subjects.
         sample: which swap groups are asked, None for all.
         prompts: of generative models, the files of what is put around a question, one for each prompt format.
+        is_english: whether the article `a` of a template becomes `an` before a vowel.
     """
 
     templates: Path
@@ -145,6 +146,7 @@ class WordListFiles:
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
     prompts: tuple[Path, ...] = ()
+    is_english: bool = True
 
     def paths(self) -> list[Path]:
         """All files that are read."""
@@ -164,6 +166,7 @@ class WordLists:
     pronouns: dict[str, str] = field(default_factory=dict)
     sample: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
+    is_english: bool = True
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
@@ -180,6 +183,7 @@ class WordLists:
             "limit": self.limit,
             "pronouns": self.pronouns,
             **({"sample": sample_content(self.sample)} if self.sample else {}),
+            **({} if self.is_english else {"articles": "as they are"}),
         }
         # One format has the digest that it had before there were several.
         prompts = [asdict(prompt) for prompt in self.prompts]
@@ -202,6 +206,7 @@ class Design:
         dropped: names of the subjects that are not a single token.
         asked: which of the swap groups are asked, None for all.
         prompts: of generative models, what is put around a question, one for each prompt format.
+        is_english: see `WordListFiles`.
     """
 
     templates: list[QuestionTemplate]
@@ -213,6 +218,7 @@ class Design:
     dropped: list[str]
     asked: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
+    is_english: bool = True
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -334,7 +340,7 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
         Subjects({head: terms[:most] for head, terms in side.forms.items()}, side.groups[:most]) for side in kept
     ]
     names = [name for side in dropped for name in side]
-    given = lists.sample, lists.prompts
+    given = lists.sample, lists.prompts, lists.is_english
     return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
 
 

@@ -364,7 +364,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
-    given = files.mask, files.limit, files.pronouns, files.sample, read_prompts(files.prompts, prompt_of, faults)
+    prompts = read_prompts(files.prompts, prompt_of, faults)
+    given = files.mask, files.limit, files.pronouns, files.sample, prompts, files.is_english
     return WordLists(templates, subjects, attributes, filler, *given), faults
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.faults import UserError
+from biasgrid.base.faults import UserError, nearest_name
 from biasgrid.base.messages import check_content
 from biasgrid.base.sections import KeysError, Section
 from biasgrid.base.text import read_json
@@ -168,18 +168,25 @@ def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
     return [f"{text} ({one}, not {other})" for text, (one, other) in of_both.items() if one != other]
 
 
-def references_with_labels(
-    references: Mapping[str, StoredReferences], labels: Sequence[str]
-) -> dict[str, StoredReferences]:
-    """Returns references of some labels alone.
+def named_references(references: Mapping[str, StoredReferences], names: Sequence[str]) -> dict[str, StoredReferences]:
+    """Returns some references alone.
+
+    Args:
+        references: all, by file.
+        names: labels of models, or files, of which all models are meant; whatever their case.
 
     Raises:
-        UserError: there is none of a label.
+        UserError: there is none of a name.
     """
-    known = sorted({figure.label for stored in references.values() for figure in stored.figures})
-    if missing := [label for label in labels if label not in known]:
-        raise UserError(f"no reference {', '.join(map(repr, missing))}; expected one of {', '.join(known) or 'none'}")
-    return {
-        file: stored.model_copy(update={"figures": [one for one in stored.figures if one.label in labels]})
+    labels = sorted({figure.label for stored in references.values() for figure in stored.figures})
+    known = {name.casefold() for name in (*references, *labels)}
+    if missing := [name for name in names if name.casefold() not in known]:
+        near = nearest_name(missing[0], [*references, *labels])
+        expected = f"a file ({', '.join(references)}) or a model ({', '.join(labels) or 'none'})"
+        raise UserError(f"no reference {', '.join(map(repr, missing))}{near}; expected {expected}")
+    wanted = {name.casefold() for name in names}
+    chosen = {
+        file: [one for one in stored.figures if wanted & {file.casefold(), one.label.casefold()}]
         for file, stored in references.items()
     }
+    return {file: references[file].model_copy(update={"figures": figures}) for file, figures in chosen.items()}

@@ -72,7 +72,7 @@ def test_a_key_of_the_environment_is_sent_to_nobody_else(serve: Servers, monkeyp
 
 
 def test_a_variable_that_is_not_set(serve: Servers) -> None:
-    with pytest.raises(InputError, match=r"the environment has no NO_SUCH_KEY; expected it there, such as `export"):
+    with pytest.raises(InputError, match=r"has no NO_SUCH_KEY; expected a value. Set NO_SUCH_KEY first"):
         found(serve(), key="${NO_SUCH_KEY}")
 
 

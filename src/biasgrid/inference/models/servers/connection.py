@@ -96,18 +96,28 @@ def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncC
     Raises:
         ModelError: the environment names a proxy that cannot be used.
     """
-    proxy = proxy_of(address)
     limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+    with usable_proxy(address) as proxy:
+        transport = httpx2.AsyncHTTPTransport(proxy=proxy, limits=limits)
+    return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)
+
+
+@contextmanager
+def usable_proxy(address: str) -> Iterator[str | None]:
+    """Gives the address of the proxy through which a server is reached, None without one.
+
+    Raises:
+        ModelError: the environment names one that needs a package which is not there.
+    """
+    proxy = proxy_of(address)
     try:
-        transport = httpx2.AsyncHTTPTransport(proxy=proxy.address if proxy else None, limits=limits)
+        yield proxy.address if proxy else None
     except ImportError:
         variable = proxy.variable if proxy else ""
         raise ModelError(
             f"{public_address(address)}: the variable {variable} names a SOCKS proxy, which needs the package socksio; "
-            "install "
-            "it with `pip install socksio`, or unset the variable"
+            "install it with `pip install socksio`, or unset the variable"
         ) from None
-    return httpx2.AsyncClient(transport=WholeResponses(transport), timeout=seconds, follow_redirects=True)
 
 
 NO_KEY = "none"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from string import Formatter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.base.addresses import VARIABLE_REFERENCE, address_digest, canonical_address, public_address, with_secrets
+from biasgrid.base.addresses import (
+    VARIABLE_REFERENCE,
+    address_digest,
+    canonical_address,
+    missing_variables,
+    public_address,
+    with_secrets,
+)
 from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
 from biasgrid.inference.models.servers.identity import digests_of_files
 
@@ -93,10 +99,10 @@ class Endpoint(ServerSettings):
     @property
     def _server(self) -> dict[str, str]:
         """A digest of the server where variables name it, as their values decide who answers; none without values."""
-        names = VARIABLE_REFERENCE.findall(public_address(self.url))
-        if not names or any(name not in os.environ for name in names):
+        shown = public_address(self.url)
+        if not VARIABLE_REFERENCE.search(shown) or missing_variables(shown):
             return {}
-        return {"server": address_digest(canonical_address(with_secrets(public_address(self.url))))}
+        return {"server": address_digest(canonical_address(with_secrets(shown)))}
 
 
 class Serve(ServerSettings):

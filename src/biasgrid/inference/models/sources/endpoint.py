@@ -34,6 +34,12 @@ class EndpointSource(ServerSource):
         """The server's address."""
         return [self.section.url]
 
+    def probe(self) -> None:
+        """Asks the server for its list of models."""
+        from biasgrid.inference.models.sources.reachable import check_endpoint
+
+        check_endpoint(self.section)
+
     def mutex(self, name: str, dataset: str) -> str | None:
         """Names the server, which one job asks at a time."""
         return f"server_{address_digest(self.section.url)}"

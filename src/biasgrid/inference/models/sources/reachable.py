@@ -1,0 +1,151 @@
+"""Whether a server answers and has a model: one request of its list of models, before anything else is done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import httpx2
+
+from biasgrid.base.faults import UserError, first_few, nearest_name
+from biasgrid.inference.models.servers.connection import (
+    MOST_BYTES,
+    NO_KEY,
+    Access,
+    quiet_libraries,
+    server_access,
+    usable_proxy,
+)
+from biasgrid.inference.models.servers.queue import client_of
+from biasgrid.inference.models.servers.requests import FINAL, RefusedRequest, Request, error_text, server_message
+from biasgrid.inference.models.servers.section import Endpoint
+
+REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+UNKNOWN_MODEL = {*FINAL, HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+"""Statuses of a short request that may mean that a server does not have the model."""
+MODELS_LISTED = 20
+FEW_TOKENS = 16
+"""Of an answer that nobody reads; some servers refuse fewer."""
+
+
+def check_endpoint(endpoint: Endpoint) -> None:
+    """Refuses a server that nobody reaches, or that refuses the key or the name of the model.
+
+    Many servers take more names than they list: one that is not in the list is tried with a short request.
+
+    Raises:
+        InputError: a variable of the environment is not set.
+        UserError: with what the server itself says.
+    """
+    quiet_libraries()
+    with server_access({}, {"endpoint": endpoint.model_dump()}, None) as access:
+        listed = listed_models(access)
+        if listed and access.model not in listed and (refusal := refusal_of_model(access)):
+            near = nearest_name(access.model, listed)
+            raise UserError(
+                access.without_key(
+                    f"{access.shown}: no model {access.model!r} there{near}: {refusal}. "
+                    f"The server knows: {first_few(listed, MODELS_LISTED)}"
+                )
+            )
+
+
+def only_model(url: str, key: str | None) -> str:
+    """Returns the name of the only model of a server.
+
+    Args:
+        url: its address.
+        key: the reference to the variable of the environment with its key, such as `${KEY}`; None without one.
+
+    Raises:
+        InputError: a variable of the environment is not set.
+        UserError: nobody answers, or there is not just one model.
+    """
+    with server_access({}, {"endpoint": {"url": url, "model": "any", "key": key}}, None) as access:
+        listed = listed_models(access)
+        if len(listed) == 1:
+            return listed[0]
+        known = f"The server knows: {first_few(listed, MODELS_LISTED)}" if listed else "The server lists no models"
+        raise UserError(f"{access.shown}: which model? {known}; expected --name with the name of one")
+
+
+def listed_models(access: Access) -> Sequence[str]:
+    """Returns the names of a server's models, none where it does not list them.
+
+    Raises:
+        UserError: nobody answers, or the key is refused.
+    """
+    try:
+        status, content = request_models(access)
+    except httpx2.TransportError as error:
+        problem = f"Nothing answers at {access.shown} ({connection_problem(error)}). Is the server running?"
+        raise UserError(access.without_key(problem)) from None
+    if status in REFUSED_KEY and access.provider == "openai":
+        advice = "another key" if access.key else "a key: --key or, in the config, `key` names the variable that has it"
+        raise access.error(f"{status} {server_message(content)}", advice)
+    # Where deployments of models have names of their own, the list is not of these.
+    return model_names(content) if access.provider == "openai" else []
+
+
+def request_models(access: Access) -> tuple[int, bytes]:
+    """Asks for the list of a server's models, and returns the status and the beginning of the response.
+
+    Raises:
+        TransportError: nobody answers.
+    """
+    is_anthropic = access.asking.api == "anthropic"
+    headers = {"authorization": f"Bearer {access.key or NO_KEY}"}
+    if is_anthropic:
+        headers = {"x-api-key": access.key or NO_KEY, "anthropic-version": "2023-06-01"}
+    address = httpx2.URL(access.url)
+    path = f"{address.path.rstrip('/')}{'/v1' * is_anthropic}/models"
+    with usable_proxy(access.url) as proxy:
+        client = httpx2.Client(proxy=proxy, trust_env=False, timeout=access.asking.timeout)
+    with client, client.stream("GET", address.copy_with(path=path), headers=headers) as response:
+        content = bytearray()
+        for chunk in response.iter_bytes():
+            content += chunk
+            if len(content) > MOST_BYTES:
+                break
+    return response.status_code, bytes(content)
+
+
+def model_names(content: bytes) -> list[str]:
+    """Reads a list of models, in the form that all protocols have; none of anything else."""
+    try:
+        return [str(each["id"]) for each in json.loads(content)["data"]]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return []
+
+
+def refusal_of_model(access: Access) -> str | None:
+    """Asks a model for a word, and returns why the server refuses; None where it answers, or may do so later."""
+    is_plain = access.asking.api == "completions"
+    messages = "Hello" if is_plain else [{"role": "user", "content": "Hello"}]
+
+    async def ask() -> None:
+        client = client_of(access)
+        try:
+            await client.ask(Request("", "", 0, messages, {"max_tokens": FEW_TOKENS}))
+        finally:
+            await client.close()
+
+    try:
+        asyncio.run(ask())
+    except RefusedRequest as error:
+        return error.problem if error.status in UNKNOWN_MODEL else None
+    return None
+
+
+def connection_problem(error: BaseException) -> str:
+    """Words why a connection fails, as the system says it: `connection refused`."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            words = os.strerror(cause.errno) if cause.errno > 0 else cause.strerror
+            return (words or str(cause)).lower()
+        cause = cause.__cause__ or cause.__context__
+    return error_text(error) or "no answer"

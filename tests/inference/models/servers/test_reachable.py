@@ -1,0 +1,59 @@
+"""What one request of a server's list of models says, before anything else is asked."""
+
+from __future__ import annotations
+
+import pytest
+from model_server import ModelServer, serving
+
+from biasgrid.base.faults import InputError, UserError
+from biasgrid.inference.models.servers.section import Endpoint
+from biasgrid.inference.models.sources.reachable import check_endpoint
+
+KEY = "sk-a-secret-of-the-tests"
+
+
+def check(server: ModelServer, model: str = "small", **keys: str) -> None:
+    check_endpoint(Endpoint.model_validate({"url": server.url, "model": model, **keys}))
+
+
+def test_a_model_in_the_list_is_asked_nothing() -> None:
+    with serving(listed_models=["small", "large"]) as server:
+        check(server)
+        assert (server.listings, server.bodies) == (1, [])
+
+
+def test_a_name_that_is_refused_is_told_with_those_that_there_are() -> None:
+    with serving(listed_models=["small", "large"], only="small") as server:
+        said = r"no model 'smal' there \(did you mean 'small'\?\): 404 The model smal does not exist. "
+        with pytest.raises(UserError, match=said + "The server knows: small, large"):
+            check(server, "smal")
+
+
+def test_a_name_that_is_taken_though_no_list_has_it() -> None:
+    with serving(listed_models=["small"]) as server:
+        check(server, "small:latest")
+        assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_servers_without_a_list_are_left_to_their_jobs(api: str) -> None:
+    with serving(only="another") as server:
+        check(server, api=api)
+        assert server.bodies == []
+
+
+def test_a_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(listed_models=["small"], key=KEY) as server:
+        with pytest.raises(UserError, match=r"401 No key was given; expected a key: --key or, in the config, `key`"):
+            check(server)
+        for value, state in ((None, "no"), ("", "an empty"), (" ", "an empty")):
+            monkeypatch.delenv("A_KEY", raising=False)
+            if value is not None:
+                monkeypatch.setenv("A_KEY", value)
+            with pytest.raises(InputError, match=f"has {state} A_KEY; expected a value. Set A_KEY first"):
+                check(server, key="${A_KEY}")
+        monkeypatch.setenv("A_KEY", "sk-a-wrong-one")
+        with pytest.raises(UserError, match="401 No key was given; expected another key"):
+            check(server, key="${A_KEY}")
+        monkeypatch.setenv("A_KEY", KEY)
+        check(server, key="${A_KEY}")
