@@ -21,7 +21,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import mu_corrected, strength
-from biasgrid.report.findings import p_of_cell
+from biasgrid.report.overall import p_of_cell
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import false_discovery_rates, simes
 from biasgrid.stats.power import detectable_effect
