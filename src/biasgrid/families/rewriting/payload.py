@@ -7,9 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, PageColumns, measures_side_by_side, page_table, rows_with_keys
+from biasgrid.families.payload import (
+    CellTables,
+    FirstScreen,
+    PageColumns,
+    measures_side_by_side,
+    page_table,
+    rows_with_keys,
+)
 from biasgrid.tables.metric import read_definitions
 
+FIRST_SCREEN = FirstScreen(
+    "Opinions and free answers",
+    asked="was asked for opinions and free answers about people",
+    columns=({"similarity_corrected": "answers differ by group"},),
+)
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 MEASURE_TITLES = {

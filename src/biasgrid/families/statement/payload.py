@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.families.payload import (
     CellTables,
+    FirstScreen,
     PageColumns,
     measures_side_by_side,
     page_table,
@@ -16,6 +17,11 @@ from biasgrid.families.payload import (
     tables_of_groups,
 )
 
+FIRST_SCREEN = FirstScreen(
+    "Opinions and free answers",
+    asked="was asked for opinions and free answers about people",
+    columns=({"bias": "agrees with prejudice, beyond chance"},),
+)
 CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
