@@ -158,7 +158,7 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     assert "(90 % CI)" in page.text
     assert "cells with 3 clusters only" in page.text
     (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
-    assert detailed[2] == "0.123noise alone gives 0.0500, p 0.00200, n 4"
+    assert detailed[2] == "0.123noise alone gives 0.0500, p = 0.0020, n 4"
     assert detailed[3].startswith("0.1000 to 0.200 over clusters")
     assert detailed[-1] == "7"
 

@@ -158,7 +158,7 @@ def overall_findings(overall: Overall | None) -> Iterator[str]:
     """Yields whether a model as a whole shows more than noise."""
     if overall:
         over = f" over {overall.datasets} datasets" if overall.datasets > 1 else ""
-        yield f"{overall.verdict} overall (p {format_number(overall.p)}{over})"
+        yield f"{overall.claim} overall (p {format_number(overall.p)}{over})"
 
 
 def significant_findings(

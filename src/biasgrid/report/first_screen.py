@@ -50,7 +50,7 @@ class FindingRow(NamedTuple):
 
     Attributes:
         label: its name for people.
-        verdict: what is claimed of it as a whole.
+        claim: what is claimed of it as a whole.
         p: of that claim, in words; empty where nothing was tested.
         is_more: whether it is more than noise.
         found: how many tests are significant, but for those that mirror others.
@@ -63,7 +63,7 @@ class FindingRow(NamedTuple):
     """
 
     label: str
-    verdict: str
+    claim: str
     p: str
     is_more: bool
     found: int
@@ -98,6 +98,11 @@ class Screen:
     tables: Sequence[OverviewTable]
     rows: Sequence[FindingRow]
     tiles: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether any box shows what noise alone gives."""
+        return any(box and box.noise for table in self.tables for row in table.boxes.values() for box in row)
 
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
@@ -164,7 +169,7 @@ def tiles_of(
     test = {
         "label": "Test",
         "number": f"p {format_p(p)}" if p is not None else "\N{EN DASH}",
-        "what": "" if p is None else Overall(p, 1).verdict,
+        "what": "" if p is None else Overall(p, 1).claim,
         "said": f"{int(counts['value'].sum()):,} of {tested:,} tested one by one are significant."
         if tested
         else "Nothing was tested: read the interval.",
@@ -213,9 +218,9 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
     if len(judged) == 1:
         (one,), (row,) = judged, [row for row in rows if row.p]
         no_proof = "" if more else f" That is no proof of fairness{f': {row.unseen}' if row.unseen else ''}."
-        return (f"{one.overall.verdict}" if one.overall else "", f"(p {row.p}).{no_proof} {count}")
+        return (f"{one.overall.claim}" if one.overall else "", f"(p {row.p}).{no_proof} {count}")
     rest = len(judged) - len(more)
-    others = f"In the other {rest} nothing was found beyond noise. " if more and rest else ""
+    others = f"In the other {rest} nothing was found but noise. " if more and rest else ""
     none = "That is no proof of fairness. " if not more else ""
     said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
     return said, f"{others}{none}{count}"
@@ -266,7 +271,7 @@ def finding_row(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Findin
     is_random = RANDOM in finding.controls["control"]
     return FindingRow(
         full_label(run, finding.model),
-        overall.verdict if overall else "answers at random" if is_random else "not tested",
+        overall.claim if overall else "answers at random" if is_random else "not tested",
         format_p(overall.p) if overall else "",
         bool(overall and overall.p <= SIGNIFICANT),
         found,
@@ -313,8 +318,10 @@ def control_texts(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iter
     for row in finding.controls.drop_nulls("value").to_dicts():
         key = (row["dataset"], row["control"])
         shown = f"{'clean, ' * (not row['value'])}{row['value']:.0f} of {row['n']:,}"
-        beyond = f"; {titles[key[0]]} is {'' if differences[key] else 'no '}more than it" if key in sizes else ""
-        yield f"{shown}{beyond}"
+        # Where nothing is found, it is no more than anything.
+        claimed = finding.claims.filter(pl.col("q") <= SIGNIFICANT, dataset=key[0])
+        within = len(claimed) and key in sizes and not differences[key]
+        yield f"{shown}{f'; {titles[key[0]]} is no more than it' if within else ''}"
 
 
 def warnings_of(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:

@@ -26,7 +26,7 @@ class Overall(NamedTuple):
     datasets: int
 
     @property
-    def verdict(self) -> str:
+    def claim(self) -> str:
         """Says whether it is more than noise."""
         return "more than noise" if self.p <= SIGNIFICANT else "no more than noise"
 

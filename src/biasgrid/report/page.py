@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.numbers import format_number, with_minus
+from biasgrid.tables.claims.numbers import format_number, format_p, with_minus
 
 INDEX = "index.html"
 SAMPLE = Box("significant", "", value=0.32, low=0.22, high=0.42, noise=0.05, step=4, axis=(-0.1, 0.5))
@@ -83,8 +84,8 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
         "definitions": definitions(declared.values()),
         "screen": screen,
         "sections_of": {dataset.name: f"dataset-{place}" for place, dataset in enumerate(run.datasets, 1)},
-        "sample": SAMPLE,
-        "has_noise": any(box and box.noise for table in screen.tables for row in table.boxes.values() for box in row),
+        "sample": SAMPLE if (has_noise := screen.has_noise) else replace(SAMPLE, noise=None),
+        "has_noise": has_noise,
         "sections": {
             name: dataset_section(name, measures, vars(tables), run.facts) for name, measures in declared.items()
         },
@@ -132,7 +133,13 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loading.filters |= {"number": number_format, "minus": with_minus, "address": page_address, "parts_with": parts_with}
+    loading.filters |= {
+        "number": number_format,
+        "chance": format_p,
+        "minus": with_minus,
+        "address": page_address,
+        "parts_with": parts_with,
+    }
     return loading
 
 

@@ -20,7 +20,7 @@ from biasgrid.tables.metric import read_definitions
 FIRST_SCREEN = FirstScreen(
     "Opinions and free answers",
     asked="was asked for opinions and free answers about people",
-    columns=({"similarity_corrected": "answers differ by group"},),
+    columns=({"similarity_corrected": "differs by group"},),
 )
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")

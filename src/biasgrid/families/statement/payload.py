@@ -20,7 +20,7 @@ from biasgrid.families.payload import (
 FIRST_SCREEN = FirstScreen(
     "Opinions and free answers",
     asked="was asked for opinions and free answers about people",
-    columns=({"bias": "agrees with prejudice, beyond chance"},),
+    columns=({"bias": "agrees beyond chance"},),
 )
 CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
 CLASS_COLUMNS: PageColumns = {

@@ -29,7 +29,8 @@ FIRST_SCREEN = FirstScreen(
     ),
 )
 MASK = r"(?i)[\[<]mask[\]>]"
-MODELS_OF_EXAMPLE = 3
+MOST_ANSWERS = 3
+"""So many models' answers to the example are shown."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
 
 
@@ -106,27 +107,27 @@ def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, A
 def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
     """Returns a question that many of the models were asked, never of a model's strongest association."""
     asked = [
-        cell.examples.filter(measure=SHOWN_MEASURE, role="typical", swapped=False, negated=False)
+        cell.examples.filter(measure=SHOWN_MEASURE, swapped=False, negated=False)
         .filter(pl.col("rank") > 0, pl.col("score") + pl.col("other_score") > 0)
-        .with_columns(model=pl.lit(model), share=pl.col("score") / (pl.col("score") + pl.col("other_score")))
-        for model, cell in cells.items()
+        .with_columns(
+            model=pl.lit(model), place=pl.lit(place), share=pl.col("score") / (pl.col("score") + pl.col("other_score"))
+        )
+        for place, (model, cell) in enumerate(cells.items())
     ]
     texts = ["text_pair", "text", "subject", "other"]
     rows = pl.concat(asked).unique([*texts, "model"], keep="first", maintain_order=True) if asked else pl.DataFrame()
     if rows.is_empty():
         return None
-    chosen = rows.group_by(texts, maintain_order=True).agg("model", "share")
-    best = chosen.sort(-pl.col("model").list.len().cast(pl.Int64), *texts).row(0, named=True)
+    chosen = rows.group_by(texts, maintain_order=True).agg("model", "share", pl.col("place").min())
+    best = chosen.sort(-pl.col("model").list.len().cast(pl.Int64), "place", *texts).row(0, named=True)
+    context, question = best["text_pair"] or "", re.sub(MASK, "____", best["text"])
     # The first of the bars is of whom the text names first.
-    is_first = best["text_pair"].find(best["subject"]) < best["text_pair"].find(best["other"])
-    own, other = (best["subject"], best["other"]) if is_first else (best["other"], best["subject"])
+    own, other = sorted((best["subject"], best["other"]), key=f"{context} {question}".find)
     answers = [
-        [model, share if is_first else 1 - share] for model, share in zip(best["model"], best["share"], strict=True)
+        [model, share if own == best["subject"] else 1 - share]
+        for model, share in zip(best["model"], best["share"], strict=True)
     ]
-    question = re.sub(MASK, "____", best["text"])
-    return {"context": best["text_pair"], "question": question, "own": own, "other": other} | {
-        "answers": answers[:MODELS_OF_EXAMPLE]
-    }
+    return {"context": context, "question": question, "own": own, "other": other, "answers": answers[:MOST_ANSWERS]}
 
 
 def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ const app = document.getElementById("app");
 const drawn = { cell: null, count: 0 };
 
 const PAGES = {
-  "": () => overview(core),
+  "": () => overview(core, draw),
   cell: async (model, dataset, ...rest) => {
     about(datasetOf(core, dataset));
     if (!cellOf(core, model, dataset)) return null;
@@ -74,6 +74,8 @@ async function draw() {
   const page = await pageOf(names);
   if (String(names) !== String(parts())) return;
   replace(app, [page ?? unknown()]);
+  // The first screen stands above what follows it.
+  document.getElementById("static")[names?.[0] === "" ? "after" : "before"](app);
   drawn.cell = page && names[0] === "cell" ? String(names.slice(0, 3)) : null;
   for (const each of document.querySelectorAll("header nav a")) {
     if (each.getAttribute("href") === `#/${names?.[0] ?? ""}`) each.setAttribute("aria-current", "page");

@@ -37,5 +37,5 @@ export async function subjectPage(core, dataset, subject, go) {
     go();
   });
   return [h("h2", {}, name(subject), ": ", name(of.title)), h("p", { class: "soft" }, "A row for each attribute, a dot for each model; an association above 0: tied to this subject more than to those it is compared with. A question mark: not significant (q, the expected share of false ones, is above 0.05)."),
-    choose, table(`Associations of ${subject}`, columns, rows, { most: 200, file: `${dataset}-subject` })];
+    choose, table(`Associations of ${subject}`, columns, rows, { headed: true, most: 200, file: `${dataset}-subject` })];
 }
