@@ -38,7 +38,7 @@ def take(results: Path, folder: Path) -> None:
                 shown.press("t")
             if "names nothing in this report" in shown.text:
                 sys.exit(f"{report} has no page {address}")
-            shown.page.evaluate("(document.querySelector('.grid') ?? document.querySelector('#app')).scrollIntoView()")
+            shown.page.evaluate("document.querySelector('#grid:not([hidden]), #app').scrollIntoView()")
             save(Image.open(io.BytesIO(shown.page.screenshot())), folder / f"report-{name}.png")
             shown.page.close()
     save(Image.open(results / "plots/grid/synthetic.png"), folder / "synthetic.png")

@@ -46,7 +46,12 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     templates = measures_by_error(rows_with_keys(own, "template"), ["template"])
     by_template = "The same by template; a negation is a template of its own."
     tables = [
-        *page_table("Classes", "What is answered to statements about a class.", classes, {**domain, **CLASS_COLUMNS}),
+        *page_table(
+            "Classes",
+            "What is answered to statements about a class, most errors first.",
+            classes,
+            {**domain, **CLASS_COLUMNS},
+        ),
         *page_table("Values", "The same by what stands in the statement.", values, {**of_values, **CLASS_COLUMNS}),
         *page_table(
             "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}

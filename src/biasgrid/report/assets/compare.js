@@ -74,7 +74,11 @@ function wholes(dataset, rows, names, ranks) {
     { title: "Bias type", value: (row) => row.bias_type }, ...measured(names), significant, ...ranks.map((told, place) => ({ title: `Rank of ${names[place]}`, whole: true, value: told })),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const about = rows.some((row) => ranks[0](row) !== null) ? [rankNote(), " ", link(address("dataset", dataset.name), "All ranks"), "."] : null;
-  return h("section", {}, h("h3", {}, "Whole cells"), h("p", { class: "soft" }, about), table("Whole cells", columns, rows, { mixed: true, headed: true, file: "compared" }));
+  // What is about bias stands above what says whether it could be measured.
+  const order = Object.keys(dataset.measures);
+  const place = (row) => order.indexOf(row.measure) + (dataset.measures[row.measure]?.fair === null ? order.length : 0);
+  const sorted = rows.toSorted((a, b) => place(a) - place(b));
+  return h("section", {}, h("h3", {}, "Whole cells"), h("p", { class: "soft" }, about), table("Whole cells", columns, sorted, { mixed: true, headed: true, file: "compared" }));
 }
 
 async function drawn(dataset, parts, one, other, names) {

@@ -16,6 +16,8 @@ const KINDS = {
 };
 
 const MOST = 200;
+// Titles of columns that say what a row's number is: such rows have no axis and no decimals in common.
+const MEASURED = ["Measure", "Metric"];
 
 // What `table` draws of columns that a family has laid out.
 export function laidOut(columns, templates = []) {
@@ -37,9 +39,10 @@ export function tabled(tables, file, templates) {
   return tables.map((one) => {
     const drawn = curves(one);
     const laid = laidOut(one.columns, templates);
-    const columns = drawn ? laid : pictured(one.columns, laid, one.rows.slice(0, MOST));
+    const mixed = one.columns.some(([title]) => MEASURED.includes(title));
+    const columns = drawn || mixed ? laid : pictured(one.columns, laid, one.rows.slice(0, MOST));
     const carried = one.rows.length < one.of ? ` The page carries ${count(one.rows.length)} of ${count(one.of)}.` : "";
-    const numbers = table(one.title, columns, one.rows, { headed: true, most: MOST, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` });
+    const numbers = table(one.title, columns, one.rows, { mixed, headed: true, most: MOST, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` });
     return part(one.title, h("p", { class: "soft" }, one.about, carried), drawn,
       drawn ? h("details", {}, h("summary", {}, "The same as a table"), numbers) : numbers);
   });
