@@ -380,6 +380,8 @@ class DatasetCells:
         at_most = is_size(row["measure"]) and row["value"] <= 0
         interval = f"at most {ends[1]}" if at_most else f"{100 * self.run.level:g} % CI {ends[0]} to {ends[1]}"
         certain = {"wide": TOO_LITTLE, "significant": "significant"}.get(state, "not significant")
+        if best:
+            certain = f"mark {row['mark']}" if row["mark"] else "no mark"
         said = [
             "no interval" if None in ends else with_minus(interval),
             certain if column.is_claim else "other names may differ",

@@ -51,7 +51,8 @@ export function alike(values, digits = 3) {
   const decimals = largest < TINY ? 0 : Math.max(0, Math.min(12, digits - 1 - Number(largest.toExponential(digits - 1).split("e")[1])));
   return (value) => {
     if (value === null || value === undefined) return DASH;
-    const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    // What needs no separators is written the quick way: a matrix has thousands of numbers.
+    const text = Math.abs(value) < 999.5 ? value.toFixed(decimals) : value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
   };
 }
