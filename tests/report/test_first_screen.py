@@ -29,6 +29,7 @@ MODELS = ("fair", "biased")
 NAMES = {"women": ("Ann", "Bea"), "men": ("Carl", "Dan")}
 ABOUT: dict[str, Any] = {"family": "underspecified", "reference": "biasgrid.families.underspecified"}
 MEASURES = {**DEFINITIONS.of("measures"), **CONTROLS}
+FLAGGED = {**MEASURES, **DEFINITIONS.of("flags")}
 DATASETS = [
     ReportDataset("jobs", "Jobs", (), MEASURES, {"qa": 40}, **ABOUT),
     ReportDataset("placebo", "Placebo", (), MEASURES, {"qa": 40}, **ABOUT),
@@ -131,6 +132,20 @@ def test_colour_is_of_the_claim_and_what_is_too_wide_is_hatched(screen: Screen) 
     assert states["fair", "jobs", "women / men"] == states["fair", "placebo", "women / men"] == "plain"
     assert states["fair", "faiths", "2 groups"] == states["biased", "faiths", "2 groups"] == "wide"
     assert all((box.step > 0) == (box.state == "significant") for box in found.values() if box)
+
+
+def test_where_the_negation_is_not_read_the_box_is_of_the_question_alone_and_says_its_unit() -> None:
+    facts = GridFacts(counted=COUNTED, silenced={"jobs": {"negation_unread": ["share_strength", "group_strength"]}})
+    alone = whole("jobs", "question_group_strength", 0.9, 0.7, 1.1, generalises_to="clusters x names")
+    flag = {"dataset": "jobs", "measure": "negation_unread", "value": 0.8, "flag": "reads no negation", "n": 40}
+    rows = [*ROWS, {"model": "biased"} | alone, {"model": "biased"} | flag]
+    run = replace(RUN, facts=facts, datasets=[replace(each, measures=FLAGGED) for each in DATASETS])
+    found = boxes(first_screen(run, tables_of(run, rows)))
+    box, other = found["biased", "jobs", "women / men"], found["fair", "jobs", "women / men"]
+    assert box is not None
+    assert other is not None
+    assert (box.value, box.unit, other.unit) == (0.9, "log odds", "")
+    assert box.ends == []
 
 
 def test_a_size_below_0_is_0_and_at_most_its_upper_end(screen: Screen) -> None:

@@ -371,9 +371,12 @@ class DatasetCells:
         little = low is not None and high is not None and high - low > (most - least) / 2
         # What has no value of equal treatment is worse the larger it is.
         beyond = low is not None and high is not None and (low > fair or (measure.fair is not None and high < fair))
-        is_found = beyond if p is None or measure.fair is None else p <= SIGNIFICANT
+        is_found = beyond if p is None else p <= SIGNIFICANT
         if best:
             is_found = row["mark"] in tuple(LETTERS[1:])
+        elif measure.fair is None:
+            # Of other numbers nobody says that 0 is equal treatment.
+            is_found = beyond and bool(self.screen.columns)
         state: State = "wide" if little else "significant" if is_found and column.is_claim else "plain"
         decimals = min(shared_decimals(each for each in (value, low, high) if each is not None), 6)
         exact, *ends = (None if each is None else f"{each:.{decimals}f}" for each in (value, low, high))
@@ -403,4 +406,5 @@ class DatasetCells:
             row.get("mark") or "",
         )
         step = 1 + sum(abs(float(box.text.replace("\N{MINUS SIGN}", "-")) - fair) >= each for each in STEPS)
-        return replace(box, step=step if state == "significant" else 0)
+        # The steps are of shares; of other units only the first says that it is significant.
+        return replace(box, step=0 if state != "significant" else 1 if box.unit else step)
