@@ -15,8 +15,8 @@ from PIL import Image
 
 CELL = "strong-qa/gender"
 PAGES = {
-    "grid": ("#/", 700, False),
-    "cell": (f"#/cell/{CELL}", 680, True),
+    "grid": ("#/", 900, False),
+    "cell": (f"#/cell/{CELL}", 1050, True),
     "evidence": (f"#/cell/{CELL}/Linda/was%20an%20accountant", 1000, True),
     "two-models": ("#/compare/gender/strong-qa/weak-qa", 680, True),
     "profile": ("#/subject/gender/Linda", 680, True),
@@ -25,7 +25,7 @@ PAGES = {
     "run": ("#/run", 620, False),
 }
 """Address of each page, height of the picture, and whether texts are shown."""
-WIDTH, COLOURS = 1000, 200
+WIDTH, COLOURS = 1280, 200
 
 
 def take(results: Path, folder: Path) -> None:
@@ -38,7 +38,7 @@ def take(results: Path, folder: Path) -> None:
                 shown.press("t")
             if "names nothing in this report" in shown.text:
                 sys.exit(f"{report} has no page {address}")
-            shown.page.evaluate("(document.querySelector('.grid') ?? document.querySelector('#app')).scrollIntoView()")
+            shown.page.evaluate("document.querySelector('#grid:not([hidden]), #app').scrollIntoView()")
             save(Image.open(io.BytesIO(shown.page.screenshot())), folder / f"report-{name}.png")
             shown.page.close()
     save(Image.open(results / "plots/grid/synthetic.png"), folder / "synthetic.png")

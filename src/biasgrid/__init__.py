@@ -1,4 +1,4 @@
-"""Measures social bias in language models over a grid: models across, datasets down.
+"""Measures social bias in language models over a grid: models down, datasets across.
 
 In scripts and notebooks: `biasgrid.run(config)` runs a config, `biasgrid.open(results)` reads its tables.
 """

@@ -20,7 +20,7 @@ from biasgrid.base.references import load, stage
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.sizes import mu_corrected, strength
-from biasgrid.report.findings import p_of_cell
+from biasgrid.report.overall import p_of_cell
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import false_discovery_rates, simes
 from biasgrid.stats.noise.by_cluster import ByCluster

@@ -75,17 +75,18 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
     for wrong in ("#/cell/%E0%A4%A", "#/cell/nobody/feelings", "#/nowhere", "#/constructor", "#/cell"):
         assert "names nothing in this report" in cold.go(wrong).text, wrong
     cold.click("#app a")
-    assert "The grid" in cold.text
+    assert "one row per model" in cold.text
     cold.page.go_back()
     assert cold.complaints == []
     cold.page.close()
 
 
 def test_numbers_of_a_cell_stand_above_its_parts(shown: Shown, tables: dict[str, pl.DataFrame]) -> None:
-    told = shown.go("#/cell/strong/feelings").page.locator(".headlines b").all_inner_texts()
-    summary = summary_of(RUN, tables["measures"]).filter("headline", model="strong")
-    assert told == [format_number(value) for value in summary["value"]]
-    assert len(told) == 3 * len(BIAS_TYPES)
+    told = shown.go("#/cell/strong/feelings").page.locator(".tiles b").all_inner_texts()
+    summary = summary_of(RUN, tables["measures"]).filter("headline", model="strong", measure="distance")
+    claims, others = told[: len(BIAS_TYPES)], told[len(BIAS_TYPES) :]
+    assert claims == [format_number(value) for value in summary["value"]]
+    assert len(others) == len(("test", "coverage"))
 
 
 def test_sentences_are_two_clicks_from_the_grid_and_hidden_until_asked_for(shown: Shown) -> None:
@@ -112,9 +113,10 @@ def test_texts_of_a_dataset_that_is_not_sensitive_are_shown(
 
 
 def test_tables_are_saved_as_they_are_shown(shown: Shown, tmp_path: Path) -> None:
-    shown.go("#/cell/mild/feelings")
-    saved = pl.read_csv(shown.saved("#app > section [data-csv]", tmp_path), infer_schema_length=None)
-    rows = shown.page.query_selector_all("#app > section table tbody tr")
+    shown.go("#/cell/mild/feelings").page.click(".menu summary")
+    assert len(shown.page.query_selector_all(".menu [data-csv]")) == len(shown.page.query_selector_all("#app table"))
+    saved = pl.read_csv(shown.saved(".menu [data-csv]", tmp_path), infer_schema_length=None)
+    rows = shown.page.query_selector_all("#app section:has(> h3:text('Numbers by what')) table tbody tr")
     assert len(saved) == len(rows) > 10
     assert "'=HYPERLINK(1)" in saved["Group"].to_list()
     assert "a/b#c%2Fd" in saved["Group"].to_list()
@@ -125,14 +127,11 @@ def test_the_config_can_be_saved(shown: Shown, tmp_path: Path) -> None:
     assert HOSTILE in shown.saved("text=Download the config", tmp_path).read_text()
 
 
-def test_the_grid_is_walked_by_keyboard_and_sorted(shown: Shown) -> None:
-    head = shown.page.query_selector_all(".grid thead button")[0]
-    before = shown.drawings()
-    head.focus()
+def test_the_boxes_are_reached_and_tables_sorted_by_keyboard(shown: Shown) -> None:
+    shown.tab_to('a.box[href$="strong/feelings"]').press("Enter")
+    shown.tab_to("thead .sort")
     shown.page.keyboard.press("Enter")
-    shown.drawn(before)
-    assert shown.page.get_attribute(".grid thead th[aria-sort]", "aria-sort") == "descending"
-    assert "BERT" in shown.page.inner_text(".grid tbody tr:first-child th")
+    assert shown.page.get_attribute("#app thead th[aria-sort]", "aria-sort") == "ascending"
     shown.page.keyboard.press("/")
     shown.page.keyboard.type("STRONG")
     assert "strong, feelings" in shown.page.inner_text(".found")
@@ -173,7 +172,7 @@ def test_paper_shows_what_is_folded_and_no_texts_that_are_hidden(shown: Shown) -
 
 def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> None:
     report = Shown(chromium, file, java_script_enabled=False)
-    for part in ("Content warning", "Without a script", "The grid", "What is measured", "The run", "someone/large"):
+    for part in ("Content warning", "Without a script", "Findings", "What is measured", "The run", "someone/large"):
         assert part in report.text
     assert SECRET not in report.text
     assert report.complaints == []
@@ -204,7 +203,7 @@ def test_what_is_larger_than_a_page_may_be_stands_in_a_page_of_each_dataset(
     for name in ("moods", "feelings"):
         index.page.click(f'a.box[href$="strong/{name}"]')
         index.page.wait_for_url(f"**/dataset-{name}.html#/cell/strong/{name}")
-        assert "All numbers of this cell" in index.drawn().text
+        assert "All numbers" in index.drawn().text
         index.go("#/")
     assert index.complaints == []
     index.page.close()
@@ -227,7 +226,7 @@ def test_templates_are_told_by_what_they_say_where_texts_are_asked_for(
     (tmp_path / "index.html").write_text(report_of(run, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html", "#/cell/strong/feelings").drawn()
     assert SECRET not in report.page.inner_html("#app")
-    table = report.press("t").page.locator("#app table:has(th:has-text('What it says'))")
+    table = report.press("t").page.locator("#app table:has(th:has-text('What it says'))").first
     heads, first = table.locator("thead th").all_inner_texts(), table.locator("tbody tr").last.locator("th, td")
     row = dict(zip(heads, first.all_inner_texts(), strict=True))
     assert row["What it says"] == f"{SECRET} <i>{row['Template']} and slept"

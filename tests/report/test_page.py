@@ -154,12 +154,11 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     certain = measures_of(rows, dataset="religion", method="t")
     summary = summary_of(replace(RUN, level=0.9), with_known(measures, certain))
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
-    assert "(90 %)" in page.text
+    assert "(90 % CI)" in page.text
     assert "cells with 3 clusters only" in page.text
-    squad, detailed = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
-    assert squad[2:4] == ["0.123noise alone gives 0.0500", "0.1000 to 0.200"]
-    assert squad[-2:] == ["7", "1,200"]
-    assert detailed[2] == "0.123noise alone gives 0.0500, p 0.00200, n 4"
+    (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
+    assert detailed[2] == "0.123noise alone gives 0.0500, p = 0.0020, n 4"
+    assert detailed[3].startswith("0.1000 to 0.200 over clusters")
     assert detailed[-1] == "7"
 
 

@@ -115,7 +115,7 @@ def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
     reason = "not measurable: 100% of the instances have text that the tokenizer does not know, or splits into letters"
     assert set(withheld["flag"]) == {reason}
     page = (results / "report/index.html").read_text()
-    assert "Not measurable: Unknown nicknames" in page
+    assert "Unknown nicknames: 100% of the instances have text" in page
     assert "use words that the tokenizer knows" in page
 
 

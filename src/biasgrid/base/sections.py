@@ -354,7 +354,7 @@ class ModelSource:
 
 
 class Model(Section):
-    """A model: a column of the grid."""
+    """A model: a row of the grid."""
 
     # The names of what all models of a task may come from; a back end that needs no weights has a section with ().
     SOURCES: ClassVar[tuple[str, ...]] = ("weights", "dump")

@@ -35,11 +35,45 @@ class CellTables:
     parts: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class FirstScreen:
+    """What the first screen of the page says of a family's datasets.
+
+    Attributes:
+        title: what is asked, in two or three words.
+        question: what a box answers.
+        asked: what was done with a model, as in `was asked whether it agrees`.
+        columns: a box for each column that a dataset has: of some measures the first that has a value and is not
+            silenced by a flag, each with words for the head of the column. The first column is what is claimed, those
+            after it are evidence. Empty: the first headline that has a value of equal treatment.
+        difference: the measure of two groups of which each bias type has a box, the largest; in place of `columns`.
+    """
+
+    title: str
+    question: str = ""
+    asked: str = ""
+    columns: Sequence[Mapping[str, str]] = ()
+    difference: str = ""
+
+
 class Payload(Protocol):
-    """The functions of the module `payload`, of which a family may leave out any; what they return becomes JSON.
+    """What stands in the module `payload`, of which a family may leave out any; what functions return becomes JSON.
 
     Numbers may be given by `in_ten_thousandths`, which makes them small.
     """
+
+    FIRST_SCREEN: FirstScreen
+
+    def example(self, cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
+        """Returns a question that several models were asked, and what they answered.
+
+        Args:
+            cells: of a dataset, by the names of their models.
+
+        Returns:
+            `context`, `question`, `own` and `other` (the two of whom one is to be chosen), and `answers`: of up to
+            three models the name and the share of `own`; None where there is none.
+        """
 
     def dataset_payload(self, cells: Mapping[str, CellTables]) -> dict[str, Any]:
         """Returns what the cells of a dataset share, by the names of their models."""
@@ -171,12 +205,11 @@ def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return measures.filter(pl.col(key).is_not_null() if key in keys else pl.col(key).is_null() for key in every)
 
 
-BIAS_TYPE_COLUMN: PageColumns = {"Bias type": ("name", "bias_type")}
 INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns tables of groups, of pairs of groups, of templates and of failure rates.
+    """Returns of each bias type tables of groups, of pairs of groups and of templates; then the failure rates of all.
 
     Args:
         measures: of `CellTables`.
@@ -184,53 +217,59 @@ def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:
     score = main_score_options(measures)
     if score is None:
         return []
-    group = options_text(score=score, mode=ALL_CASES)
-    case = options_text(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
-    pairs = rows_with_keys(measures, "group", "other").filter(measure="difference")
-    pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
     rates = rows_with_keys(measures).filter(
         pl.col("options").str.starts_with("difference=mean"), measure="failure_rate"
     )
+    types = measures.drop_nulls("bias_type")["bias_type"].unique(maintain_order=True)
     return [
-        *page_table(
-            "Groups",
-            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all cases.",
-            rows_with_keys(measures, "group").filter(measure="score", options=group),
-            {**BIAS_TYPE_COLUMN, "Group": ("name", "group"), "Score": ("number", "value"), **INTERVAL_COLUMNS},
-        ),
-        *page_table(
-            "Pairs of groups",
-            "The mean difference of the scores of two groups in a case, the surest ones first.",
-            pairs.sort("q", -pl.col("value").abs(), nulls_last=True, maintain_order=True),
-            {
-                **BIAS_TYPE_COLUMN, "Group": ("name", "group"), "Compared with": ("name", "other"),
-                "Difference": ("number", "value"), **INTERVAL_COLUMNS, "q": ("number", "q"),
-            },
-        ),
-        *page_table(
-            "Templates",
-            "The mean distance of groups by template, the largest first.",
-            rows_with_keys(measures, "template")
-            .filter(measure="distance", options=case)
-            .sort("bias_type", -pl.col("value"), nulls_last=True, maintain_order=True),
-            {
-                **BIAS_TYPE_COLUMN,
-                "Template": ("template", "template"),
-                "Distance": ("number", "value"),
-                **INTERVAL_COLUMNS,
-            },
-        ),
+        *(table for name in types for table in tables_of_bias_type(measures.filter(bias_type=name), name, score)),
         *page_table(
             "Failures",
             "The share of cases in which groups differ by more than a threshold.",
             rates.with_columns(threshold=threshold_option()).sort("bias_type", "threshold", maintain_order=True),
             {
-                **BIAS_TYPE_COLUMN,
+                "Bias type": ("name", "bias_type"),
                 "Threshold": ("number", "threshold"),
                 "Share": ("number", "value"),
                 **INTERVAL_COLUMNS,
             },
             curve=("Bias type", "Threshold", "Share"),
+        ),
+    ]  # fmt: skip
+
+
+def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[dict[str, Any]]:
+    """Returns the tables of a bias type; see `tables_of_groups`."""
+    group = options_text(score=score, mode=ALL_CASES)
+    case = options_text(score=score, distance="absolute", comparison="pairwise", mode=EACH_CASE)
+    pairs = rows_with_keys(measures, "group", "other").filter(measure="difference")
+    pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
+    largest = (-pl.col("value").abs(), "group", "other")
+    return [
+        *page_table(
+            f"{name}: groups",
+            f"The {SCORE_NAMES.get(score, score.replace('_', ' '))} of each group, over all cases; the lowest first.",
+            rows_with_keys(measures, "group")
+            .filter(measure="score", options=group)
+            .sort("value", nulls_last=True, maintain_order=True),
+            {"Group": ("name", "group"), "Score": ("number", "value"), **INTERVAL_COLUMNS},
+        ),
+        *page_table(
+            f"{name}: pairs of groups",
+            "The mean difference of the scores of two groups in a case, the largest first.",
+            pairs.sort(*largest, nulls_last=True, maintain_order=True),
+            {
+                "Group": ("name", "group"), "Compared with": ("name", "other"),
+                "Difference": ("number", "value"), **INTERVAL_COLUMNS, "q": ("number", "q"),
+            },
+        ),
+        *page_table(
+            f"{name}: templates",
+            "The mean distance of groups by template, the largest first.",
+            rows_with_keys(measures, "template")
+            .filter(measure="distance", options=case)
+            .sort(-pl.col("value"), nulls_last=True, maintain_order=True),
+            {"Template": ("template", "template"), "Distance": ("number", "value"), **INTERVAL_COLUMNS},
         ),
     ]  # fmt: skip
 

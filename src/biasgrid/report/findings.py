@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.report.overall import Overall, overall_of, withheld_cells
 from biasgrid.stats.estimate import FEWEST_TESTED
-from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.counts import (
     ASSOCIATIONS,
     GROUPS,
-    OUTCOME_MEASURES,
     counted_tests,
     is_untestable,
     significant_tests,
@@ -31,7 +30,6 @@ from biasgrid.tables.metric import (
     CONTROL,
     CONTROL_DIFFERENCE,
     IMPROBABLE,
-    NOT_MEASURABLE,
     PRONOUN_ASSOCIATION,
     RANDOM,
     options_of,
@@ -52,11 +50,24 @@ class Finding(NamedTuple):
         model: its name in the config.
         parts: the parts of the sentence.
         largest: of each type of test the row of the largest significant result; see `largest_significant`.
+        overall: what is claimed of it as a whole, None where nothing was tested.
+        tests: what was tested one by one, rows from `counted_tests`.
+        withheld: the datasets whose headlines are withheld, with the reasons.
+        controls: the datasets that are controls, from `control_pairs`.
     """
 
     model: str
     parts: Sequence[str]
     largest: Sequence[Mapping[str, Any]]
+    overall: Overall | None
+    tests: pl.DataFrame
+    withheld: Mapping[str, str]
+    controls: pl.DataFrame
+
+    @property
+    def claims(self) -> pl.DataFrame:
+        """Its tests that are counted as found, where they are significant: neither withheld nor of controls."""
+        return self.tests.filter(~pl.col("dataset").is_in([*self.withheld, *self.controls["control"]]))
 
     @property
     def sentence(self) -> str:
@@ -104,10 +115,11 @@ def finding_of_model(
     counts = significant_tests(known)
     if RANDOM in controls["control"]:
         parts = ["a control, whose answers are drawn at random", *count_findings(counts, known)]
-        return Finding(model, [*parts, *unmeasurable_findings(withheld)], ())
+        return Finding(model, [*parts, *unmeasurable_findings(withheld)], (), None, tests, withheld, controls)
     largest = [largest_significant(known, of_groups) for of_groups, _ in TESTED_TYPES]
+    overall = overall_of(lines.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]])), known, facts)
     parts = [
-        *overall_findings(lines.filter(~pl.col("dataset").is_in([*withheld, *controls["control"]])), known, facts),
+        *overall_findings(overall),
         *significant_findings(model, counts, known, largest, facts),
         *control_findings(controls, size_findings(lines), values_in_order(counts.filter(pl.col("n") > 0), "dataset")),
         *mark_findings(lines),
@@ -116,7 +128,8 @@ def finding_of_model(
         *pronoun_findings(lines, withheld, pronouns),
         *flag_findings(lines, [*withheld]),
     ]
-    return Finding(model, parts or ["has numbers, but none is tested"], [row for row in largest if row])
+    parts = parts or ["has numbers, but none is tested"]
+    return Finding(model, parts, [row for row in largest if row], overall, tests, withheld, controls)
 
 
 def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
@@ -141,58 +154,11 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
         raise unreadable_table(paths[0].parents[1], "measures", error) from None
 
 
-def withheld_cells(lines: pl.DataFrame) -> dict[str, str]:
-    """Returns the datasets whose headlines are withheld of a model, with the reasons."""
-    flagged = lines.filter("headline", pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    rows = flagged.unique("dataset", keep="first", maintain_order=True)
-    return {
-        dataset: flag.removeprefix(f"{NOT_MEASURABLE}: ") for dataset, flag in rows.select("dataset", "flag").rows()
-    }
-
-
-def overall_findings(lines: pl.DataFrame, tests: pl.DataFrame, facts: GridFacts) -> Iterator[str]:
-    """Yields whether a model as a whole shows more than noise, from one p of each of its cells (Simes).
-
-    Args:
-        lines: its rows of the summary that are neither withheld nor of controls.
-        tests: its rows from `counted_tests`, likewise.
-        facts: see `findings`.
-    """
-    found = [
-        p_of_cell(rows, tests.filter(dataset=dataset), facts.counted.get(dataset, {}))
-        for (dataset,), rows in lines.filter("headline").group_by("dataset", maintain_order=True)
-    ]
-    known = [p for p in found if p is not None]
-    if known:
-        p = simes(known)
-        more = "more than noise" if p <= SIGNIFICANT else "no more than noise"
-        over = f" over {len(known)} datasets" if len(known) > 1 else ""
-        yield f"{more} overall (p {format_number(p)}{over})"
-
-
-def p_of_cell(headlines: pl.DataFrame, tests: pl.DataFrame, counted: Mapping[str, str]) -> float | None:
-    """Returns the p of what is claimed of a cell, None where nothing was tested.
-
-    It is the p of the headline where single subjects are tested against 0. Elsewhere the smallest q of tests that are
-    corrected together is their p together (Simes), and those of several kinds and bias types are joined in the same
-    way; with the p of headlines where nothing is tested one by one but how answers ended, as in probes.
-
-    Args:
-        headlines: the cell's headlines.
-        tests: its rows from `counted_tests`.
-        counted: the measures that are counted in the dataset, with the flags that put them in place of others.
-    """
-    is_of_flag = any(counted.get(measure) for measure in tests["measure"].unique())
-    whole: float | None = next(iter(headlines.filter(pl.col("bias_type").is_null())["p"].drop_nulls()), None)
-    # The headline's p is against 0, which is no question where a control says what words alone do.
-    is_against_zero = tests["control"].is_null().all()
-    if whole is not None and not is_of_flag and is_against_zero and tests["subject"].is_not_null().all():
-        return whole
-    kinds = tests.drop_nulls("q").group_by("measure", "options", "bias_type", maintain_order=True)
-    smallest = kinds.agg(pl.col("q").min())["q"].to_list()
-    if tests["measure"].is_in(OUTCOME_MEASURES).all():
-        smallest += headlines["p"].drop_nulls().to_list()
-    return simes(smallest) if smallest else None
+def overall_findings(overall: Overall | None) -> Iterator[str]:
+    """Yields whether a model as a whole shows more than noise."""
+    if overall:
+        over = f" over {overall.datasets} datasets" if overall.datasets > 1 else ""
+        yield f"{overall.claim} overall (p {format_number(overall.p)}{over})"
 
 
 def significant_findings(

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from biasgrid.report import bundle
 from biasgrid.report.content import dataset_section, definitions, headlines, measure_tables, recovery_rows
+from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
+from biasgrid.report.overview import Box
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.numbers import format_number, with_minus
+from biasgrid.tables.claims.numbers import format_number, format_p, with_minus
 
 INDEX = "index.html"
+SAMPLE = Box("significant", "", value=0.32, low=0.22, high=0.42, noise=0.05, step=4, axis=(-0.1, 0.5))
+"""The box of the legend."""
 MEGABYTE = 10**6
 
 
@@ -36,7 +43,8 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
         date, so that the same run gives the same pages.
     """
     template = environment(autoescape=True).get_template("page.html")
-    content, content_blocks = content_of(run, tables, figures), blocks(run, tables)
+    screen = first_screen(run, tables)
+    content, content_blocks = content_of(run, tables, figures, screen), blocks(run, tables, screen)
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
         held = {**content_blocks.shared, **split}
@@ -56,7 +64,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
     return {INDEX: page((), leading[None])} | {file: page([name], leading[name]) for name, file in files.items()}
 
 
-def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure]) -> dict[str, Any]:
+def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen) -> dict[str, Any]:
     """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
@@ -74,7 +82,10 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
         "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
         "about": list(dict.fromkeys(paragraph for dataset in run.datasets for paragraph in dataset.about)),
         "definitions": definitions(declared.values()),
-        "grid": measure_tables(tables.summary, tables.measures, headline_columns),
+        "screen": screen,
+        "sections_of": {dataset.name: f"dataset-{place}" for place, dataset in enumerate(run.datasets, 1)},
+        "sample": SAMPLE if (has_noise := screen.has_noise) else replace(SAMPLE, noise=None),
+        "has_noise": has_noise,
         "sections": {
             name: dataset_section(name, measures, vars(tables), run.facts) for name, measures in declared.items()
         },
@@ -122,8 +133,24 @@ def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loading.filters["number"] = number_format
+    loading.filters |= {
+        "number": number_format,
+        "chance": format_p,
+        "minus": with_minus,
+        "address": page_address,
+        "parts_with": parts_with,
+    }
     return loading
+
+
+def page_address(parts: Iterable[str]) -> str:
+    """Returns the address of a page within the report, as `address` of its script makes it."""
+    return "#/" + "/".join(quote(part, safe="!*'()") for part in parts)
+
+
+def parts_with(text: str, *words: str) -> list[str]:
+    """Splits a text at some words, which are parts of their own."""
+    return re.split(f"({'|'.join(map(re.escape, words))})", text)
 
 
 def number_format(value: float | None) -> str:

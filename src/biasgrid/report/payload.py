@@ -17,7 +17,7 @@ from biasgrid.base.references import exists, load, stage
 from biasgrid.families.evidence import Sentences, example_payloads
 from biasgrid.families.payload import CellTables, in_ten_thousandths, tables_of_groups
 from biasgrid.report.content import headlines
-from biasgrid.report.findings import LARGEST_LABEL, findings
+from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
 from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
@@ -47,12 +47,18 @@ class Blocks:
     evidence: Mapping[str, Mapping[str, list[dict[str, Any]]]]
 
 
-def blocks(run: ReportRun, tables: ReportTables) -> Blocks:
-    """Returns the blocks of the page; the same tables give the same bytes."""
+def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
+    """Returns the blocks of the page; the same tables give the same bytes.
+
+    Args:
+        run: what was run.
+        tables: what was measured.
+        screen: the content of the first screen.
+    """
     cells = cell_facts(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
     common = {name: dataset_block(of, cells) for name, of in datasets.items()}
-    shared = {"core": packed_block(core(run, tables))}
+    shared = {"core": packed_block(core(run, tables, screen))}
     if run.settings:
         shared["config"] = packed_block(run.settings)
     for name, of in datasets.items():
@@ -87,15 +93,22 @@ def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
     return cells
 
 
-def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
-    """Returns what the grid shows, and what every page needs."""
+def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]:
+    """Returns what every page needs, and what the first screen hides until it is asked for."""
     return {
         "title": run.title,
         "config": run.config,
         "results": run.results,
         "level": run.level,
-        "asked_in_part": run.facts.coverage_sentences(),
-        "findings": findings_of(run, tables),
+        "screen": {
+            "largest": {
+                f"{place}/{number}": {name: getattr(one, name) for name in ("what", "is_hidden", "address")}
+                for place, row in enumerate(screen.rows)
+                for number, one in enumerate(row.largest)
+            },
+            "example": screen.example and f"{screen.example['context'] or ''} {screen.example['question']}".strip(),
+            "tiles": screen.tiles,
+        },
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],
         "datasets": [
             {**dataset_description(dataset), "control_of": run.controls.datasets.get(dataset.name)}
@@ -103,19 +116,6 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
         ],
         "cells": overview_cells(tables.summary),
     }
-
-
-def findings_of(run: ReportRun, tables: ReportTables) -> list[dict[str, Any]]:
-    """Returns what was found of each model: a label, and the parts of a sentence with whether they may hold texts."""
-    labels = {model.name: f"{model.label} ({model.kind})" for model in run.models}
-    found = findings(tables.summary, tables.measures, run.facts)
-    return [
-        {
-            "label": labels.get(each.model, each.model),
-            "parts": [[part, part.startswith(LARGEST_LABEL)] for part in each.parts],
-        }
-        for each in found
-    ]
 
 
 def dataset_description(dataset: ReportDataset) -> dict[str, Any]:

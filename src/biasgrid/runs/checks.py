@@ -102,7 +102,7 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
             "`target_scoring` in the dataset, for words of several tokens, or subjects that the tokenizer knows",
         )
         for (dataset, variant), (_, count) in count_instances(Layout(config), filtered).items()
-        if count.value == 0 and count.kind == "exact"
+        if count.value == 0 and count.exact
     ]
     if faults:
         raise InputError(document.with_lines(faults, source))

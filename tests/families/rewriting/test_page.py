@@ -148,7 +148,7 @@ def test_words_stand_with_their_numbers_where_texts_are_asked_for(
     path.write_text(report_of(RUN, **words), encoding="utf-8")
     report = Shown(chromium, path, CELL).drawn()
     rows = report.page.locator("#app section:has(> h3:text-is('Words')) tbody tr")
-    assert [row.split() for row in rows.all_inner_texts()] == [["hidden", "text", *numbers] for numbers in FAR]
+    assert [row.split() for row in rows.all_inner_texts()] == [["show", "text", *numbers] for numbers in FAR]
     report.press("t")
     assert [row.split() for row in rows.all_inner_texts()] == [["kind", *FAR[0]], ["calm", *FAR[1]]]
     assert report.complaints == []

@@ -18,7 +18,7 @@ USUAL_CLASSES = ("positive", "entailment")
 
 
 class CounterfactualDataset(DatasetSection):
-    """A dataset of cases, each asked with the terms of all groups: a row of the grid. Files lie in `word_lists`."""
+    """A dataset of cases, each asked with the terms of all groups: a column of the grid. Files lie in `word_lists`."""
 
     family: Literal["counterfactual"] = Field(description="what is asked and how it is measured")
     task: Literal["fill-mask", "question-answering", "text-classification"] = Field(

@@ -40,7 +40,7 @@ class ProbeMode(Mode):
 
 
 class ProbeDataset(DatasetSection):
-    """A probe: a row of the grid. Its file lies in `word_lists`."""
+    """A probe: a column of the grid. Its file lies in `word_lists`."""
 
     family: Literal["probe"] = Field(description="what is asked and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")

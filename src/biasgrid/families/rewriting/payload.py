@@ -7,9 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, PageColumns, measures_side_by_side, page_table, rows_with_keys
+from biasgrid.families.payload import (
+    CellTables,
+    FirstScreen,
+    PageColumns,
+    measures_side_by_side,
+    page_table,
+    rows_with_keys,
+)
 from biasgrid.tables.metric import read_definitions
 
+FIRST_SCREEN = FirstScreen(
+    "Opinions and free answers",
+    asked="was asked for opinions and free answers about people",
+    columns=({"similarity_corrected": "differs by group"},),
+)
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 MEASURE_TITLES = {
@@ -35,7 +47,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             *page_table(
                 "Pairs of groups",
                 "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
-                "floor), and how much less alike the former are, prompt by prompt.",
+                "floor), and how much less alike the former are, prompt by prompt; the largest first.",
                 with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
@@ -72,15 +84,15 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Words",
-                "How far from equal the shares of groups are in the answers that hold a word; those of rare words are "
-                "far from it by chance.",
+                "How far from equal the shares of groups are in the answers that hold a word, the largest first; "
+                "those of rare words are far from it by chance.",
                 largest_words_first(words, "stereotypical_association"),
                 {**WORD, "Stereotypical association": ("number", "value"), **INTERVAL},
             ),
             *page_table(
                 "Words near those of groups",
                 "By how many powers of ten a word is likelier near the words of one of two groups than near those of "
-                "the other; rare words differ by chance.",
+                "the other, the largest first; rare words differ by chance.",
                 largest_words_first(words, "co_occurrence_bias"),
                 {**WORD, **PAIR, "Co-occurrence bias": ("number", "value"), **INTERVAL},
             ),
@@ -101,7 +113,7 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `by`, `group`, `other`, `similarity`, `null_mean` (that of the prompts that are compared), `excess`, and of that
-        `low`, `high`, `q` and `n`, as `excess low` and so on; the smallest q first.
+        `low`, `high`, `q` and `n`, as `excess low` and so on; the largest first.
     """
     keys = ["by", "group", "other"]
     own = of_pairs.filter(measure="similarity").select(*keys, similarity="value")
@@ -110,4 +122,4 @@ def with_similarity_null(of_pairs: pl.DataFrame) -> pl.DataFrame:
     )
     rows = own.join(corrected, on=keys, how="left", maintain_order="left")
     rows = rows.with_columns(null_mean=pl.col("similarity") + pl.col("corrected"))
-    return rows.sort("excess q", -pl.col("corrected"), nulls_last=True, maintain_order=True)
+    return rows.sort(-pl.col("corrected"), nulls_last=True, maintain_order=True)

@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.families.payload import (
     CellTables,
+    FirstScreen,
     PageColumns,
     measures_side_by_side,
     page_table,
@@ -16,6 +17,11 @@ from biasgrid.families.payload import (
     tables_of_groups,
 )
 
+FIRST_SCREEN = FirstScreen(
+    "Opinions and free answers",
+    asked="was asked for opinions and free answers about people",
+    columns=({"bias": "agrees beyond chance"},),
+)
 CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
@@ -40,7 +46,12 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     templates = measures_by_error(rows_with_keys(own, "template"), ["template"])
     by_template = "The same by template; a negation is a template of its own."
     tables = [
-        *page_table("Classes", "What is answered to statements about a class.", classes, {**domain, **CLASS_COLUMNS}),
+        *page_table(
+            "Classes",
+            "What is answered to statements about a class, most errors first.",
+            classes,
+            {**domain, **CLASS_COLUMNS},
+        ),
         *page_table("Values", "The same by what stands in the statement.", values, {**of_values, **CLASS_COLUMNS}),
         *page_table(
             "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}

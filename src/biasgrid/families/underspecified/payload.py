@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from biasgrid.families.payload import CellTables, in_ten_thousandths
+from biasgrid.families.payload import CellTables, FirstScreen, in_ten_thousandths
 from biasgrid.stats.ordering import select_rows, seriate
 from biasgrid.tables.metric import IMPROBABLE, PRONOUN_ASSOCIATION
 
@@ -18,6 +19,18 @@ SHOWN_MEASURE, OF_QUESTION = "share_gamma", "question_association"
 """The association that is shown, and that of cells whose model does not read the negation."""
 UNREAD = "negation_unread"
 """The flag of these."""
+FIRST_SCREEN = FirstScreen(
+    "Unanswerable questions",
+    "Who is chosen more often when nothing in the text says?",
+    "was asked questions that the text does not answer",
+    columns=(
+        {"group_strength": "", "question_group_strength": "log odds"},
+        {"share_strength": "", "question_strength": "log odds"},
+    ),
+)
+MASK = r"(?i)[\[<]mask[\]>]"
+MOST_ANSWERS = 3
+"""So many models' answers to the example are shown."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
 
 
@@ -89,6 +102,32 @@ def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, A
         | {name: in_ten_thousandths(row[name]) for name in ("value", "low", "high", "q")}
         for row in rows
     ]
+
+
+def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
+    """Returns a question that many of the models were asked, never of a model's strongest association."""
+    asked = [
+        cell.examples.filter(measure=SHOWN_MEASURE, swapped=False, negated=False)
+        .filter(pl.col("rank") > 0, pl.col("score") + pl.col("other_score") > 0)
+        .with_columns(
+            model=pl.lit(model), place=pl.lit(place), share=pl.col("score") / (pl.col("score") + pl.col("other_score"))
+        )
+        for place, (model, cell) in enumerate(cells.items())
+    ]
+    texts = ["text_pair", "text", "subject", "other"]
+    rows = pl.concat(asked).unique([*texts, "model"], keep="first", maintain_order=True) if asked else pl.DataFrame()
+    if rows.is_empty():
+        return None
+    chosen = rows.group_by(texts, maintain_order=True).agg("model", "share", pl.col("place").min())
+    best = chosen.sort(-pl.col("model").list.len().cast(pl.Int64), "place", *texts).row(0, named=True)
+    context, question = best["text_pair"] or "", re.sub(MASK, "____", best["text"])
+    # The first of the bars is of whom the text names first.
+    own, other = sorted((best["subject"], best["other"]), key=f"{context} {question}".find)
+    answers = [
+        [model, share if own == best["subject"] else 1 - share]
+        for model, share in zip(best["model"], best["share"], strict=True)
+    ]
+    return {"context": context, "question": question, "own": own, "other": other, "answers": answers[:MOST_ANSWERS]}
 
 
 def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def is_generative(variant: str) -> bool:
 
 
 class UnderspecifiedDataset(DatasetSection):
-    """A dataset of underspecified questions about pairs of subjects: a row of the grid."""
+    """A dataset of underspecified questions about pairs of subjects: a column of the grid."""
 
     family: Literal["underspecified"] = Field("underspecified", description="what is asked and how it is measured")
     subjects: list[str] = Field(

@@ -1,15 +1,17 @@
 // Starts the page: reads the address, draws what it names, and listens to keys.
 
-import {address, button, h, link, name, replace} from "./dom.js";
+import {address, h, link, name, replace} from "./dom.js";
 import {block, cellOf, datasetOf} from "./data.js";
-import {about, shown, toggle} from "./veil.js";
+import {about, switchedOn, toggle} from "./veil.js";
 import {cellPage, views} from "./generic.js";
 import {comparePage} from "./compare.js";
+import {exporting} from "./menu.js";
 import {overview} from "./overview.js";
 import {datasetPage, runPage, showStatic, staticPage} from "./run.js";
 import {searchBox} from "./search.js";
 import {elsewhere} from "./split.js";
 import {subjectPage} from "./subject.js";
+import {fade} from "./table.js";
 
 const core = await block("core");
 const root = document.documentElement;
@@ -17,10 +19,7 @@ const app = document.getElementById("app");
 const drawn = { cell: null, count: 0 };
 
 const PAGES = {
-  "": () => {
-    showStatic("controls");
-    return overview(core, draw);
-  },
+  "": () => overview(core, draw),
   cell: async (model, dataset, ...rest) => {
     about(datasetOf(core, dataset));
     if (!cellOf(core, model, dataset)) return null;
@@ -39,6 +38,7 @@ const PAGES = {
     return dataset ? datasetPage(core, dataset) : null;
   },
   measures: () => staticPage("measures"),
+  controls: () => staticPage("controls"),
   run: () => {
     showStatic("run", "figures");
     return runPage(core);
@@ -56,7 +56,7 @@ function parts() {
 }
 
 function unknown() {
-  return [h("h2", {}, "Nothing is called that here"), h("p", {}, "This address names nothing in this report. ", link("#/", "To the grid"), ".")];
+  return [h("h2", {}, "Nothing is called that here"), h("p", {}, "This address names nothing in this report. ", link("#/", "To the overview"), ".")];
 }
 
 async function pageOf(names) {
@@ -74,11 +74,14 @@ async function draw() {
   const page = await pageOf(names);
   if (String(names) !== String(parts())) return;
   replace(app, [page ?? unknown()]);
+  // The first screen stands above what follows it.
+  document.getElementById("static")[names?.[0] === "" ? "after" : "before"](app);
   drawn.cell = page && names[0] === "cell" ? String(names.slice(0, 3)) : null;
   for (const each of document.querySelectorAll("header nav a")) {
     if (each.getAttribute("href") === `#/${names?.[0] ?? ""}`) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
+  fade(document);
   done();
 }
 
@@ -101,13 +104,13 @@ function redraw() {
 }
 
 function tools() {
-  const veil = button(shown() ? "Hide texts" : "Show texts", () => change(), { class: "tool", "aria-keyshortcuts": "t" });
   const change = () => {
     toggle();
-    veil.textContent = shown() ? "Hide texts" : "Show texts";
+    veil.setAttribute("aria-checked", String(switchedOn()));
     redraw();
   };
-  const titles = [["", "Grid"], ["measures", "Measures"], ["synthetic", "Synthetic"], ["published", "Published"], ["run", "Run"]];
+  const veil = h("button", { type: "button", class: "switch", role: "switch", "aria-checked": String(switchedOn()), "aria-keyshortcuts": "t", onclick: change }, h("span", { class: "rail", "aria-hidden": "true" }), "Show texts");
+  const titles = [["", "Overview"], ["controls", "Controls"], ["synthetic", "Synthetic"], ["published", "Published"], ["measures", "Measures"], ["run", "Run"]];
   const pages = titles.filter(([page]) => !page || document.getElementById(page) !== null);
   const nav = h("nav", { "aria-label": "Pages" }, pages.map(([page, title]) => link(page ? address(page) : "#/", name(title))));
   const search = searchBox(core);
@@ -119,7 +122,9 @@ function tools() {
       search.querySelector("input").focus();
     }
   });
-  return [nav, search, veil];
+  const warning = h("span", { class: "soft" }, "Some texts quote harmful stereotypes.");
+  const menu = exporting(() => [app, ...document.querySelectorAll("#static > section:not([hidden])")]);
+  return [nav, h("div", { class: "right" }, search, warning, veil, menu)];
 }
 
 root.classList.add("js");
@@ -130,6 +135,9 @@ addEventListener("hashchange", async () => {
   if (before === null || before !== drawn.cell) {
     scrollTo(0, 0);
     app.focus({ preventScroll: true });
+  } else if (innerWidth < 960) {
+    // On a phone the sentences stand above what leads to them.
+    app.querySelector(".panel > h3")?.scrollIntoView();
   }
 });
 await draw();

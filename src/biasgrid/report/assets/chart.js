@@ -1,6 +1,6 @@
 // Drawings of numbers; each number stands in a table, too.
 
-import {h, name, number, s} from "./dom.js";
+import {alike, capital, h, name, number, s} from "./dom.js";
 
 const WIDTH = 320;
 
@@ -13,6 +13,28 @@ export function dots(title, rows, options = {}) {
   const axis = [s("line", { x1: 4, x2: WIDTH - 4, y1: height / 2, y2: height / 2, class: "axis" }), s("line", { x1: WIDTH / 2, x2: WIDTH / 2, y1: 3, y2: height - 3, class: "axis" })];
   const drawn = s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${title}: ${rows.length} dots from −${far.toFixed(2)} to ${far.toFixed(2)}` }, axis, marks);
   return h("figure", { class: "dots" }, h("figcaption", {}, title), drawn);
+}
+
+// A number as a dot and its interval as a whisker, on an axis that all rows of a column share.
+export function whisker(value, [low, high], [from, to]) {
+  const place = (each) => `${(6 + (88 * (Math.max(from, Math.min(to, each)) - from)) / (to - from || 1)).toFixed(1)}%`;
+  const line = (one, other, y1, y2, kind) => s("line", { x1: place(one), x2: place(other), y1, y2, class: kind });
+  const known = low !== null && low !== undefined && high !== null && high !== undefined;
+  return s("svg", { class: "plot", "aria-hidden": "true" }, from <= 0 && to >= 0 ? line(0, 0, "0", "100%", "zero") : null,
+    known ? [line(low, high, "50%", "50%", "whisker"), ...[low, high].map((end) => line(end, end, "30%", "70%", "end"))] : null,
+    value === null ? null : s("circle", { cx: place(value), cy: "50%", r: 3 }));
+}
+
+// The ends of that axis, and a column that has it in its head; `from` is a number that the axis holds, if any.
+export function forest(rows, of, from = []) {
+  const all = [...from, ...rows.flatMap(of)].filter((each) => each !== null && each !== undefined);
+  // Numbers that are all alike have an axis, too.
+  const middle = (Math.min(...all) + Math.max(...all)) / 2;
+  const [least, most] = [Math.min(...all, middle - 0.001), Math.max(...all, middle + 0.001)];
+  const ends = least < 0 && most > 0 ? [-Math.max(-least, most), Math.max(-least, most)] : [least, most];
+  const write = alike(ends, 2);
+  const over = h("span", { class: "ends", "aria-hidden": "true" }, ends.map((end) => h("span", {}, write(end))));
+  return { title: "", drawing: true, over, value: () => null, cell: (row) => { const [value, ...sure] = of(row); return whisker(value ?? null, sure, ends); } };
 }
 
 // Two shares of one, as bars.
@@ -30,7 +52,7 @@ export function scatter(title, rows, names) {
   const marks = rows.map((row) => s("circle", { cx: place(row.x), cy: 320 - place(row.y), r: 3, class: row.found ? "dot found" : "dot", onclick: open(row) }, s("title", {}, row.label)));
   const lines = [s("line", { x1: 10, y1: 160, x2: 310, y2: 160, class: "axis" }), s("line", { x1: 160, y1: 10, x2: 160, y2: 310, class: "axis" }), s("line", { x1: 10, y1: 310, x2: 310, y2: 10, class: "alike" })];
   const drawn = s("svg", { viewBox: "0 0 320 320", class: "scatter", role: "img", "aria-label": title }, lines, marks);
-  return h("figure", {}, h("figcaption", {}, `${title}. Across: ${names[0]}, up: ${names[1]}, from −${far.toFixed(2)} to ${far.toFixed(2)}. On the line both are alike.`), drawn);
+  return h("figure", {}, h("figcaption", {}, `${capital(title)}. Across: ${names[0]}, up: ${names[1]}, from −${far.toFixed(2)} to ${far.toFixed(2)}. On the line both are alike.`), drawn);
 }
 
 // Shares of one over what they depend on, from 0 to `far`: points of {x, y, ends} with their intervals as a band.

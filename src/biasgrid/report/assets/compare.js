@@ -1,11 +1,11 @@
 // Two models on one dataset: what rule compare tells of them, and their associations side by side.
 
-import {address, capital, chance, h, link, name, number} from "./dom.js";
+import {address, capital, chance, h, leading, link, name, number} from "./dom.js";
 import {block, cellOf, datasetOf, labelOf, real, templatesOf} from "./data.js";
 import {DOUBT, associations} from "./associations.js";
 import {scatter} from "./chart.js";
 import {rankNote, rankTold} from "./ranks.js";
-import {intervals, table} from "./table.js";
+import {figure, intervals, table} from "./table.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
 const PARTS = ["subject", "attribute", "bias_type", "group", "other", "template"];
@@ -34,11 +34,11 @@ async function rowsOf(dataset, one, other) {
 
 function reasons(rows) {
   const told = [...new Set(rows.filter((row) => row.difference === null && row.reason).map((row) => row.reason))];
-  return told.length ? h("p", { class: "warning" }, `Not compared: ${told.join("; ")}.`) : null;
+  return told.length ? h("p", { class: "banner" }, `Not compared: ${told.join("; ")}.`) : null;
 }
 
 function measured(names) {
-  const value = (title, key, mark) => ({ title, numeric: true, value: (row) => real(row[key]), cell: (row) => [number(real(row[key])), row[mark] ? ` ${row[mark]}` : null] });
+  const value = (title, key, mark) => ({ ...figure(title, (row) => real(row[key])), cell: (row, write) => [write(real(row[key])), row[mark] ? ` ${row[mark]}` : null] });
   return [value(names[0], "value", "mark"), value(names[1], "other_value", "other_mark"), value("Difference", "difference"),
     intervals("Interval", (row) => [real(row.low), real(row.high)]), { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) }];
 }
@@ -74,7 +74,11 @@ function wholes(dataset, rows, names, ranks) {
     { title: "Bias type", value: (row) => row.bias_type }, ...measured(names), significant, ...ranks.map((told, place) => ({ title: `Rank of ${names[place]}`, whole: true, value: told })),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const about = rows.some((row) => ranks[0](row) !== null) ? [rankNote(), " ", link(address("dataset", dataset.name), "All ranks"), "."] : null;
-  return h("section", {}, h("h3", {}, "Whole cells"), h("p", { class: "soft" }, about), table("Whole cells", columns, rows, { headed: true, file: "compared" }));
+  // What is about bias stands above what says whether it could be measured.
+  const order = Object.keys(dataset.measures);
+  const place = (row) => order.indexOf(row.measure) + (dataset.measures[row.measure]?.fair === null ? order.length : 0);
+  const sorted = rows.toSorted((a, b) => place(a) - place(b));
+  return h("section", {}, h("h3", {}, "Whole cells"), h("p", { class: "soft" }, about), table("Whole cells", columns, sorted, { mixed: true, headed: true, file: "compared" }));
 }
 
 async function drawn(dataset, parts, one, other, names) {
@@ -87,7 +91,7 @@ async function drawn(dataset, parts, one, other, names) {
     x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
     label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
   }));
-  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The association in both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: distinguishable (q at most 0.05).`), scatter("association in both models", rows, names));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The association in both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: significant (q at most 0.05).`), scatter("association in both models", rows, names));
 }
 
 function correlation(rows) {
@@ -103,11 +107,12 @@ async function differences(dataset, rows, one, other, names) {
   const templates = await templatesOf(dataset.name);
   const present = PARTS.filter((part) => rows.some((row) => row[part] !== null));
   const text = (part) => (part === "attribute" ? { value: (row) => plain(row[part]), cell: (row) => veiled(row[part]) } : { value: (row) => row[part] });
-  const to = (model, row, key) => (row.subject !== null && row.attribute !== null ? link(address("cell", model, dataset.name, row.subject, row.attribute), number(real(row[key]))) : number(real(row[key])));
+  const hidden = (row) => plain(row.attribute) !== row.attribute;
+  const to = (model, row, text) => (row.subject !== null && row.attribute !== null ? leading(address("cell", model, dataset.name, row.subject, row.attribute), hidden(row), text) : text);
   const [first, second, ...rest] = measured(names);
   const columns = [{ title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) },
     ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
-    { ...first, cell: (row) => to(one, row, "value") }, { ...second, cell: (row) => to(other, row, "other_value") }, ...rest, significant];
+    { ...first, cell: (row, write) => to(one, row, write(real(row.value))) }, { ...second, cell: (row, write) => to(other, row, write(real(row.other_value))) }, ...rest, significant];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
-  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Kept are the largest, and all that are distinguishable."), table("Largest differences", columns, sorted, { most: 100, file: "differences" }));
+  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "The largest first. The page has the largest differences, and all that are significant."), table("Largest differences", columns, sorted, { mixed: new Set(rows.map((row) => row.measure)).size > 1, headed: true, most: 100, file: "differences" }));
 }

@@ -27,32 +27,66 @@ export function name(text) {
   return h("bdi", {}, text);
 }
 
-// With three significant digits; in boxes of a matrix with so many decimals.
-export function number(value, decimals) {
+const TINY = 1e-9;
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+// A number that is read alone: with three significant digits.
+export function number(value) {
   if (value === null || value === undefined) return DASH;
-  const text = decimals === undefined ? significant(value) : value.toFixed(decimals);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
-}
-
-// As `format_number` of biasgrid.tables.claims.numbers writes it.
-function significant(value) {
   const size = Math.abs(value);
-  if (size < 1e-9) return "0";
-  return size >= 999.5 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value.toPrecision(3);
+  if (size < TINY) return "0";
+  if (size < 1e-4) return small(value);
+  const text = size >= 999.5 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value.toPrecision(3);
+  return text.replace("-", "−");
 }
 
-// Of p and q, which are never 0.
+function small(value) {
+  const [digits, power] = value.toExponential(2).split("e-");
+  return `${digits.replace("-", "−")} × 10⁻${[...power].map((each) => SUPERSCRIPTS[each]).join("")}`;
+}
+
+// What writes numbers that are read together: as many decimals as give the largest of them its significant digits.
+export function alike(values, digits = 3) {
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+  const decimals = largest < TINY ? 0 : Math.max(0, Math.min(12, digits - 1 - Number(largest.toExponential(digits - 1).split("e")[1])));
+  return (value) => {
+    if (value === null || value === undefined) return DASH;
+    // What needs no separators is written the quick way: a matrix has thousands of numbers.
+    const text = Math.abs(value) < 999.5 ? value.toFixed(decimals) : value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+  };
+}
+
+// Of p and q: two digits; near 0 and 1 only that they are.
 export function chance(value) {
-  return value !== null && value !== undefined && value < 0.0005 ? "<0.001" : number(value);
+  if (value === null || value === undefined) return DASH;
+  if (value < 0.001) return "< 0.001";
+  return value > 0.99 ? "> 0.99" : alike([value], 2)(value);
 }
 
 export function count(value) {
   return value === null || value === undefined ? DASH : value.toLocaleString("en");
 }
 
-export function interval(low, high) {
+export function interval(low, high, write = alike([low, high])) {
   if (low === null || low === undefined || high === null || high === undefined) return "";
-  return `${number(low)} to ${number(high)}`;
+  return `${write(low)} to ${write(high)}`;
+}
+
+// A part of a page, which its contents name.
+export function part(title, ...children) {
+  return h("section", { class: "part", tabindex: "-1" }, h("h3", {}, title), ...children);
+}
+
+// What leads to the parts of a long page.
+export function contents(root) {
+  const parts = [...root.querySelectorAll(".part")];
+  if (parts.length < 3) return null;
+  const go = (to) => () => {
+    to.scrollIntoView({ block: "start" });
+    to.focus({ preventScroll: true });
+  };
+  return h("nav", { class: "onpage", "aria-label": "On this page" }, h("b", {}, "On this page"), parts.map((each) => button(each.firstChild.textContent, go(each), { class: "link" })));
 }
 
 export function capital(text) {
@@ -70,6 +104,11 @@ export function address(...parts) {
 
 export function button(label, act, options = {}) {
   return h("button", { type: "button", onclick: act, ...options }, label);
+}
+
+// A link to an address that is in the page only where it holds no text that is hidden.
+export function leading(to, hidden, ...children) {
+  return hidden ? button(children, () => { location.hash = to; }, { class: "link" }) : link(to, ...children);
 }
 
 export function select(label, choices, chosen, act) {

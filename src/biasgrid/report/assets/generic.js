@@ -1,12 +1,12 @@
 // The page of a cell: what is the same for all families, and the view of a family that has none of its own.
 
-import {address, capital, chance, command, count, h, link, name, number} from "./dom.js";
+import {address, capital, chance, command, contents, count, h, link, name, part, select} from "./dom.js";
 import {cellBlock, cellOf, datasetOf, evidenceBlock, labelOf, real, templatesOf} from "./data.js";
 import {running} from "./run.js";
 import {explaining, sentences} from "./sentences.js";
 import {table} from "./table.js";
 import {tabled} from "./tabled.js";
-import {boundsTold, littleTold, sureTold, valueTold} from "./told.js";
+import {boundsTold, counted, littleTold, valueTold} from "./told.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
 export const views = {};
@@ -16,15 +16,20 @@ export async function cellPage(core, model, dataset, rest, go) {
   const cell = cellOf(core, model, dataset);
   const of = datasetOf(core, dataset);
   const view = views[of.family] ?? views.generic;
-  const drawn = await view.cellView(core, model, dataset, rest, go);
-  return [cellHead(core, model, of), flags(cell), headlines(cell, of.measures), drawn, await checks(core, model, dataset), reproduce(core, model, dataset, await view.explained(model, dataset))];
+  const body = h("div", { class: "cell" }, await view.cellView(core, model, dataset, rest, go), await checks(core, model, dataset), part("Reproduce", reproduce(core, await view.explained(model, dataset), model, dataset)));
+  return [cellHead(core, model, of), flags(cell), tiles(core.screen.tiles[`${model}/${dataset}`] ?? []), contents(body), body];
 }
 
 function cellHead(core, model, dataset) {
   const others = core.cells.filter((cell) => cell.dataset === dataset.name && cell.model !== model);
-  const pairs = others.map((cell) => [link(address("compare", dataset.name, model, cell.model), name(labelOf(core, cell.model))), " "]);
-  return h("header", {}, h("h2", {}, name(labelOf(core, model)), ": ", name(dataset.title)),
-    h("p", { class: "soft" }, link(address("dataset", dataset.name), "All models side by side"), controlled(core, model, dataset), pairs.length ? ["; compare with ", pairs] : null));
+  const go = (...parts) => { location.hash = address(...parts); };
+  const models = core.models.filter((each) => cellOf(core, each.name, dataset.name)).map((each) => [each.name, labelOf(core, each.name)]);
+  const datasets = core.datasets.filter((each) => cellOf(core, model, each.name)).map((each) => [each.name, each.title]);
+  const compare = others.length ? select("Compare with", [["", "–"], ...others.map((cell) => [cell.model, labelOf(core, cell.model)])], "", (other) => other && go("compare", dataset.name, model, other)) : null;
+  return h("header", { class: "titled" }, h("p", { class: "soft" }, link("#/", "Overview"), " › ", link(address("dataset", dataset.name), name(dataset.title)), " › ", name(labelOf(core, model)), controlled(core, model, dataset)),
+    h("h2", {}, name(labelOf(core, model)), ": ", name(dataset.title)),
+    models.length > 1 ? select("Model", models, model, (other) => go("cell", other, dataset.name)) : null,
+    datasets.length > 1 ? select("Dataset", datasets, dataset.name, (other) => go("cell", model, other)) : null, compare);
 }
 
 // What shows how much of it the templates alone make, or what it is there for.
@@ -33,21 +38,18 @@ function controlled(core, model, dataset) {
   const to = (each) => link(address("cell", model, each.name), name(each.title));
   const own = core.datasets.filter((each) => each.control_of === dataset.name && asked(each));
   const of = core.datasets.filter((each) => each.name === dataset.control_of && asked(each));
-  return [own.map((each) => ["; its control: ", to(each), " (what stands out here is beyond its size)"]), of.map((each) => ["; the control of ", to(each)])];
+  return [own.map((each) => ["; its control: ", to(each), " (what is significant here is beyond its size)"]), of.map((each) => ["; the control of ", to(each)])];
 }
 
 function flags(cell) {
   if (!cell.flag) return null;
   const withheld = cell.values.every((row) => row.value === null);
-  return h("p", { class: "warning", role: "note" }, h("strong", {}, capital(cell.flag)), withheld ? ". What stands below tells how it was asked, not what the model is like." : ".");
+  return h("p", { class: "banner", role: "note" }, h("strong", {}, capital(cell.flag)), withheld ? ". What is below shows how it was asked, not what the model is like." : ".");
 }
 
-// The numbers that stand for the cell.
-function headlines(cell, declared) {
-  const told = (row) => h("li", {}, h("small", {}, capital(declared[row.measure].title), row.bias_type === null ? null : [": ", name(row.bias_type)]),
-    h("b", { class: littleTold(row, declared[row.measure]) ? "soft" : null }, valueTold(row, declared[row.measure]), row.mark ? ` ${row.mark}` : null),
-    h("small", { class: "whole" }, sureTold(row, declared[row.measure])), h("small", {}, littleTold(row, declared[row.measure])));
-  return h("ul", { class: "headlines", "aria-label": "Numbers of this cell" }, cell.values.map(told));
+// What is claimed of the cell, its test, how much was asked, and what is evidence: in words that Python has written.
+function tiles(told) {
+  return h("ul", { class: "tiles", "aria-label": "What is claimed of this cell" }, told.map((each) => h("li", { class: each.is_evidence ? "evidence" : null }, h("small", {}, each.label), h("p", {}, h("b", {}, each.number), " ", each.what), h("p", {}, each.said))));
 }
 
 async function checks(core, model, dataset) {
@@ -63,23 +65,24 @@ async function checks(core, model, dataset) {
     { title: "Best and worst mark in the interval", value: (row) => (row.best_mark === null ? null : `${row.best_mark} to ${row.worst_mark}`) },
     { title: "Flag", value: (row) => row.flag },
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
-  return h("details", {}, h("summary", {}, "All numbers of this cell as a whole"), table("Numbers of the cell as a whole", columns, rows, { file: `${model}-${dataset}` }));
+  return part("All numbers", h("details", {}, h("summary", {}, `All ${rows.length} numbers of this cell as a whole`), table("Numbers of the cell as a whole", columns, rows, { mixed: true, headed: true, file: `${model}-${dataset}` })));
 }
 
 export function numbers(declared) {
   const of = (row) => declared[row.measure];
+  const figures = (row) => (counted(row) ? [] : [real(row.value), real(row.low), real(row.high), real(row.null_mean)]);
   return [
-    { title: "Value", numeric: true, value: (row) => real(row.value), cell: (row) => h("span", { class: littleTold(row, of(row)) ? "soft" : null, title: littleTold(row, of(row)) || null }, valueTold(row, of(row))) },
-    { title: "Interval", whole: true, value: (row) => boundsTold(row, of(row)) || null },
-    { title: "Noise alone gives", numeric: true, value: (row) => real(row.null_mean), cell: (row) => number(real(row.null_mean)) },
+    { title: "Value", numeric: true, value: (row) => real(row.value), figures, cell: (row, write) => h("span", { class: littleTold(row, of(row)) ? "soft" : null, title: littleTold(row, of(row)) || null }, valueTold(row, of(row), write)) },
+    { title: "Interval", whole: true, value: (row) => boundsTold(row, of(row)) || null, cell: (row, write) => boundsTold(row, of(row), write) || null },
+    { title: "Noise alone gives", numeric: true, value: (row) => real(row.null_mean), cell: (row, write) => write(real(row.null_mean)) },
     { title: "p", numeric: true, value: (row) => real(row.p), cell: (row) => chance(real(row.p)) },
     { title: "q", numeric: true, value: (row) => real(row.q), cell: (row) => chance(real(row.q)) },
-    { title: "n", numeric: true, value: (row) => row.n, cell: (row) => (row.left_out && row.measure !== "significant_tests" ? `${count(row.n)} of ${count(row.n + row.left_out)}` : count(row.n)) },
+    { title: "n", numeric: true, value: (row) => row.n, cell: (row) => (row.left_out && !counted(row) ? `${count(row.n)} of ${count(row.n + row.left_out)}` : count(row.n)) },
   ];
 }
 
-function reproduce(core, model, dataset, named) {
-  return h("details", { class: "reproduce" }, h("summary", {}, "Reproduce"),
+function reproduce(core, named, model, dataset) {
+  return h("details", { class: "reproduce" }, h("summary", {}, "Commands"),
     named.length ? [h("p", {}, "All that was asked and said behind one number, which comes out of it again, such as:"), explaining(core, model, dataset, named)] : null,
     h("p", {}, "The numbers, measured anew from the kept answers:"), command(`${running(core)} --forcerun measure`));
 }
@@ -112,5 +115,5 @@ export async function keyed(core, model, dataset) {
     ...numbers(declared),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
   const told = rows.length < all ? h("p", { class: "soft" }, `The page carries ${count(rows.length)} of ${count(all)} such numbers; all stand in the measures table.`) : null;
-  return h("section", {}, h("h3", {}, "Numbers by what they are about"), table("Numbers by what they are about", columns, rows, { most: 200, file: `${model}-${dataset}-parts` }), told);
+  return part("Numbers by what they are about", table("Numbers by what they are about", columns, rows, { mixed: true, headed: true, most: 200, file: `${model}-${dataset}-parts` }), told);
 }

@@ -1,8 +1,8 @@
 // In which order the models of a dataset stand, and how sure that is.
 
-import {capital, h, name, number} from "./dom.js";
+import {capital, h, name} from "./dom.js";
 import {block, labelOf, real} from "./data.js";
-import {table} from "./table.js";
+import {figure, table} from "./table.js";
 
 export const rankTold = (rank) => `${rank.rank} (${rank.rank_low} to ${rank.rank_high}) of ${rank.models}`;
 
@@ -15,7 +15,7 @@ export async function ranksOf(core, dataset) {
     { title: "Measure", head: true, value: (row) => capital(dataset.measures[row.measure]?.title ?? row.measure) }, { title: "Options", value: (row) => row.options || null },
     { title: "Bias type", value: (row) => row.bias_type }, { title: "Compared together", numeric: true, value: (row) => row.set + 1 },
     { title: "Model", value: (row) => labelOf(core, row.model), cell: (row) => name(labelOf(core, row.model)) },
-    { title: "Value", numeric: true, value: (row) => real(row.value), cell: (row) => number(real(row.value)) }, { title: "Rank", whole: true, value: rankTold },
+    figure("Value", (row) => real(row.value)), { title: "Rank", whole: true, value: rankTold },
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
-  return h("details", {}, h("summary", {}, "Ranks of models"), h("p", { class: "soft" }, rankNote()), table("Ranks of models", columns, rows, { most: 400, file: `${dataset.name}-ranks` }));
+  return h("details", {}, h("summary", {}, "Ranks of models"), h("p", { class: "soft" }, rankNote()), table("Ranks of models", columns, rows, { mixed: true, headed: true, most: 400, file: `${dataset.name}-ranks` }));
 }

@@ -3,12 +3,10 @@
 import {address, button, command, h, link, name, quoted, save} from "./dom.js";
 import {block, labelOf} from "./data.js";
 import {ranksOf} from "./ranks.js";
-import {saveStatic} from "./table.js";
 
 export function showStatic(...ids) {
   for (const section of document.querySelectorAll("#static > section")) {
     section.hidden = !ids.includes(section.id);
-    if (!section.hidden) saveStatic(section);
   }
 }
 

@@ -1,8 +1,8 @@
 // The sentences behind numbers, and the commands that print all of them.
 
-import {capital, command, h, interval, number, quoted} from "./dom.js";
+import {capital, command, h, interval, number, part, quoted} from "./dom.js";
 import {cellBlock, datasetOf, evidenceBlock, real} from "./data.js";
-import {table} from "./table.js";
+import {figure, table} from "./table.js";
 import {laidOut} from "./tabled.js";
 import {plain, veiled} from "./veil.js";
 
@@ -26,11 +26,11 @@ export async function sentences(core, model, dataset) {
   const { summary } = await cellBlock(model, dataset);
   const declared = datasetOf(core, dataset).measures;
   const asked = (each) => (each.explain?.length ? h("details", { class: "tool" }, h("summary", {}, "All that is behind it"), explaining(core, model, dataset, each.explain)) : null);
-  const parts = carried.examples.map((example, rank) => h("details", { open: rank < OPEN }, h("summary", {}, example.about.map((each, place) => [place ? ", " : null, veiled(each)])),
+  const parts = carried.examples.map((example, rank) => h("details", { open: rank < OPEN }, h("summary", {}, example.about.map((each, place) => [place ? ", " : null, veiled(each, { inert: true })])),
     h("p", { class: "soft" }, `${capital(declared[example.measure]?.title ?? example.measure)} ${number(real(example.value))}${sureOf(summary, example)}${reasonOf(example)}`),
     example.units.map((unit) => [unitTable(unit), asked(unit)]), asked(example)));
-  const told = carried.of > carried.examples.length ? `${carried.examples.length} of ${carried.of} are carried. ` : "";
-  return h("section", {}, h("h3", {}, "Sentences behind numbers"), h("p", { class: "soft" }, `${told}The strongest, a typical and the most contrary ones are no sample of what the model usually does.`), parts);
+  const told = carried.of > carried.examples.length ? `The page has those of ${carried.examples.length} of ${carried.of} numbers. ` : "";
+  return part("Sentences behind numbers", h("p", { class: "soft" }, `${told}These are hand-picked extremes and typical cases, not a random sample.`), parts);
 }
 
 function reasonOf(example) {
@@ -61,7 +61,7 @@ function unitColumns(unit) {
     { title: "Second text", value: (row) => plain(row.text_pair), cell: (row) => veiled(row.text_pair) },
     { title: "Expected", value: (row) => plain(row.expected), cell: (row) => veiled(row.expected) },
     { title: "Said", value: (row) => plain(row.said), cell: (row) => veiled(row.said) },
-    { title: own, numeric: true, value: (row) => real(row.score), cell: (row) => number(real(row.score)) },
-    { title: other, numeric: true, value: (row) => real(row.other_score), cell: (row) => number(real(row.other_score)) },
+    figure(own, (row) => real(row.score)),
+    figure(other, (row) => real(row.other_score)),
   ].filter((column) => unit.rows.some((row) => (column.value(row) ?? null) !== null));
 }

@@ -1,10 +1,10 @@
 // A subject's profile: a row for each attribute, a mark for each model.
 
-import {address, button, chance, h, link, name, number, select} from "./dom.js";
+import {address, chance, h, leading, name, select} from "./dom.js";
 import {datasetBlock, datasetOf, labelOf} from "./data.js";
 import {DOUBT, associations} from "./associations.js";
 import {dots} from "./chart.js";
-import {intervals, table} from "./table.js";
+import {figure, intervals, table} from "./table.js";
 import {plain, veiled} from "./veil.js";
 
 const choice = { model: null };
@@ -28,8 +28,8 @@ export async function subjectPage(core, dataset, subject, go) {
     intervals(`Interval of ${labelOf(core, shown)}`, (row) => [one(row)?.low, one(row)?.high]),
     { title: "q", numeric: true, value: (row) => one(row)?.q ?? null, cell: (row) => chance(one(row)?.q) },
     ...models.map((model) => ({
-      title: labelOf(core, model), numeric: true, value: (row) => gamma(row, model),
-      cell: (row) => (gamma(row, model) === null ? null : link(address("cell", model, dataset, subject, row.attribute), number(gamma(row, model)), (row.of.get(model).q ?? 0) > DOUBT ? " ?" : "")),
+      ...figure(labelOf(core, model), (row) => gamma(row, model)),
+      cell: (row, write) => (gamma(row, model) === null ? null : leading(address("cell", model, dataset, subject, row.attribute), plain(row.attribute) !== row.attribute, write(gamma(row, model)), (row.of.get(model).q ?? 0) > DOUBT ? " ?" : "")),
     })),
   ];
   const choose = select("Interval of", models.map((model) => [model, labelOf(core, model)]), shown, (model) => {
@@ -37,5 +37,5 @@ export async function subjectPage(core, dataset, subject, go) {
     go();
   });
   return [h("h2", {}, name(subject), ": ", name(of.title)), h("p", { class: "soft" }, "A row for each attribute, a dot for each model; an association above 0: tied to this subject more than to those it is compared with. A question mark: not significant (q, the expected share of false ones, is above 0.05)."),
-    choose, table(`Associations of ${subject}`, columns, rows, { most: 200, file: `${dataset}-subject` })];
+    choose, table(`Associations of ${subject}`, columns, rows, { headed: true, most: 200, file: `${dataset}-subject` })];
 }

@@ -1,10 +1,11 @@
 // Tables that can be sorted and saved; what is saved is what is shown.
 
-import {button, h, interval, replace, save} from "./dom.js";
+import {alike, button, h, interval, replace} from "./dom.js";
 
 // What a heading stands for.
 const MEANINGS = { q: "expected share of false ones (Benjamini-Hochberg)" };
 const FORMULA = /^(?:[=@\t\r]|[+-](?:[^\d.]|$))/;
+const kept = new WeakMap();
 
 export function csv(rows) {
   const field = (value) => {
@@ -15,15 +16,18 @@ export function csv(rows) {
   return rows.map((row) => row.map(field).join(",") + "\n").join("");
 }
 
-// The column of an interval, of whose ends `ends(row)` is the pair.
-export const intervals = (title, ends) => ({ title, whole: true, value: (row) => interval(...ends(row)) || null });
+// Columns of numbers that are read together, and so share their decimals: of one number, and of an interval's pair.
+export const figure = (title, of) => ({ title, numeric: true, value: of, figures: (row) => [of(row)] });
+export const intervals = (title, ends) => ({ title, whole: true, value: (row) => interval(...ends(row)) || null, figures: ends });
 
 // Columns are {title, value: row => what is sorted and saved, cell: row => what is shown, numeric, head, whole}: a whole
-// cell is one line. The caption is only read out where it is that of a heading above (`headed`).
+// cell is one line. Figures (see above) share decimals over all rows or, where rows are of different measures (`mixed`),
+// in each. The caption is only read out where it is that of a heading above (`headed`).
 export function table(caption, columns, rows, options = {}) {
   const state = { by: null, down: false };
   const body = h("tbody");
   const heads = columns.map((column, place) => {
+    if (column.drawing) return h("th", { scope: "col" }, h("span", { class: "unseen" }, "Picture"), column.over);
     const sort = button(column.title, () => order(place), { class: "sort", title: MEANINGS[column.title] ?? null });
     return h("th", { scope: "col", class: column.numeric ? "number" : null }, sort);
   });
@@ -38,8 +42,13 @@ export function table(caption, columns, rows, options = {}) {
     };
     return rows.toSorted(compared);
   };
+  const figures = (row) => columns.flatMap((column) => (column.figures ? column.figures(row) : []));
+  const written = options.mixed ? null : alike(rows.flatMap(figures));
   const most = options.most ?? Infinity;
-  const draw = () => replace(body, sorted().slice(0, most).map((row) => h("tr", {}, columns.map((column) => cell(column, row)))));
+  const draw = () => replace(body, sorted().slice(0, most).map((row) => {
+    const write = written ?? alike(figures(row));
+    return h("tr", {}, columns.map((column) => cell(column, row, write)));
+  }));
   const order = (place) => {
     state.down = state.by === place ? !state.down : Boolean(columns[place].numeric);
     state.by = place;
@@ -51,34 +60,43 @@ export function table(caption, columns, rows, options = {}) {
   };
   draw();
   const shownRows = () => sorted().slice(0, most);
-  const saved = () => [columns.map((column) => column.title), ...shownRows().map((row) => columns.map((each) => each.value(row)))];
-  const file = `${(options.file ?? caption).replaceAll(/[^\w-]+/g, "-")}.csv`;
+  const kinds = columns.filter((column) => !column.drawing);
+  const saved = () => [kinds.map((column) => column.title), ...shownRows().map((row) => kinds.map((each) => each.value(row)))];
   const told = rows.length > most ? h("p", { class: "soft" }, `The first ${most} of ${rows.length.toLocaleString("en")} rows.`) : null;
   const drawn = h("table", {}, h("caption", { class: options.headed ? "unseen" : null }, caption), h("thead", {}, h("tr", {}, heads)), body);
-  return h("div", { class: "tabled" }, scroll(caption, drawn), told, csvButton(file, saved));
+  kept.set(drawn, { title: caption, file: options.file ?? caption, rows: saved });
+  return h("div", { class: "tabled" }, scroll(caption, drawn), told);
 }
 
-function cell(column, row) {
-  const shown = column.cell ? column.cell(row) : column.value(row);
-  const content = shown === null || shown === undefined ? "–" : shown;
+function cell(column, row, write) {
+  const shown = column.cell ? column.cell(row, write) : column.figures ? (column.numeric ? write(column.value(row)) : interval(...column.figures(row), write)) : column.value(row);
+  const content = shown === null || shown === undefined || shown === "" ? "–" : shown;
   if (column.head) return h("th", { scope: "row" }, content);
-  return h("td", { class: column.numeric ? "number" : column.whole ? "whole" : null }, content);
+  return h("td", { class: column.drawing ? "drawing" : column.numeric ? "number" : column.whole ? "whole" : null }, content);
 }
 
+// What is wider than its place scrolls in its own box, whose edge fades while there is more.
 export function scroll(label, ...children) {
   return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": label }, ...children);
 }
 
-export function csvButton(file, rows) {
-  return button("CSV of what is shown", () => save(file, csv(rows()), "text/csv"), { class: "tool", "data-csv": "" });
+export function fade(root) {
+  for (const box of root.querySelectorAll(".scroll")) {
+    const more = () => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
+    box.addEventListener("scroll", more, { passive: true });
+    more();
+  }
 }
 
-// Tables that Python has written are saved as they stand.
-export function saveStatic(section) {
-  for (const each of section.querySelectorAll("table")) {
-    if (each.dataset.saved) continue;
-    each.dataset.saved = "yes";
-    const rows = () => [...each.rows].map((row) => [...row.cells].map((one) => one.textContent.trim().replaceAll(/\s+/g, " ")));
-    each.parentElement.after(csvButton(`${section.id}.csv`, rows));
-  }
+// What can be saved of the tables in some elements, {title, file, rows}: those that Python has written as they stand.
+export function savedTables(roots) {
+  const tables = roots.flatMap((root) => [...root.querySelectorAll("table:not([role=grid])")]);
+  return tables.map((each) => kept.get(each) ?? written(each));
+}
+
+function written(each) {
+  const section = each.closest("section[id]");
+  const title = each.caption?.textContent ?? each.closest("section").querySelector("h2, h3").textContent;
+  const text = (one) => one.querySelector("a.box > strong")?.textContent ?? one.textContent.trim().replaceAll(/\s+/g, " ");
+  return { title: title.trim(), file: section?.id ?? title, rows: () => [...each.rows].map((row) => [...row.cells].map(text)) };
 }

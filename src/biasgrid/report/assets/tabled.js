@@ -1,36 +1,49 @@
 // Tables that a family has made of the parts of a cell, drawn as they are.
 
-import {count, h, interval, name, number} from "./dom.js";
-import {curve} from "./chart.js";
+import {chance, count, h, name, part} from "./dom.js";
+import {curve, forest} from "./chart.js";
 import {real} from "./data.js";
-import {table} from "./table.js";
+import {figure, intervals, table} from "./table.js";
 import {plain, templateColumns, veiled} from "./veil.js";
 
-const told = (pair) => (pair ? interval(real(pair[0]), real(pair[1])) : null);
+const ends = (pair) => (pair ? pair.map(real) : [null, null]);
 const KINDS = {
-  name: { value: (each) => each, cell: (each) => (each === null ? null : name(`${each}`)) },
-  text: { value: plain, cell: veiled },
-  number: { numeric: true, value: real, cell: (each) => number(real(each)) },
-  interval: { whole: true, value: told, cell: (each) => told(each) ?? "–" },
-  count: { numeric: true, value: (each) => each, cell: count },
+  name: (title, of) => ({ title, value: of, cell: (row) => (of(row) === null ? null : name(`${of(row)}`)) }),
+  text: (title, of) => ({ title, value: (row) => plain(of(row)), cell: (row) => veiled(of(row)) }),
+  number: (title, of) => (["p", "q"].includes(title) ? { title, numeric: true, value: (row) => real(of(row)), cell: (row) => chance(real(of(row))) } : figure(title, (row) => real(of(row)))),
+  interval: (title, of) => intervals(title, (row) => ends(of(row))),
+  count: (title, of) => ({ title, numeric: true, value: of, cell: (row) => count(of(row)) }),
 };
+
+const MOST = 200;
+// Titles of columns that say what a row's number is: such rows have no axis and no decimals in common.
+const MEASURED = ["Measure", "Metric"];
 
 // What `table` draws of columns that a family has laid out.
 export function laidOut(columns, templates = []) {
   return columns.flatMap(([title, kind], place) => {
-    if (kind === "template") return templateColumns(templates, (row) => row[place]);
-    const { numeric, whole, value, cell } = KINDS[kind];
-    return { title, numeric, whole, head: place === 0, value: (row) => value(row[place]), cell: (row) => cell(row[place]) };
+    const of = (row) => row[place];
+    return kind === "template" ? templateColumns(templates, of) : { ...KINDS[kind](title, of), head: place === 0 };
   });
+}
+
+// With a picture of each number that has an interval behind it, where the table is of one number.
+function pictured(columns, laid, rows) {
+  const place = columns.findIndex(([, kind]) => kind === "interval");
+  const single = columns.filter(([, kind]) => kind === "interval").length === 1 && columns[place - 1]?.[1] === "number";
+  const number = laid.findIndex((column) => column.title === columns[place - 1]?.[0]);
+  return single && rows.length > 1 ? laid.toSpliced(number, 0, forest(rows, (row) => [real(row[place - 1]), ...ends(row[place])])) : laid;
 }
 
 export function tabled(tables, file, templates) {
   return tables.map((one) => {
-    const columns = laidOut(one.columns, templates);
-    const carried = one.rows.length < one.of ? ` The page carries ${count(one.rows.length)} of ${count(one.of)}.` : "";
     const drawn = curves(one);
-    const numbers = table(one.title, columns, one.rows, { headed: true, most: 200, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` });
-    return h("section", {}, h("h3", {}, one.title), h("p", { class: "soft" }, one.about, carried), drawn,
+    const laid = laidOut(one.columns, templates);
+    const mixed = one.columns.some(([title]) => MEASURED.includes(title));
+    const columns = drawn || mixed ? laid : pictured(one.columns, laid, one.rows.slice(0, MOST));
+    const carried = one.rows.length < one.of ? ` The page carries ${count(one.rows.length)} of ${count(one.of)}.` : "";
+    const numbers = table(one.title, columns, one.rows, { mixed, headed: true, most: MOST, file: `${file}-${one.title.toLowerCase().replaceAll(" ", "-")}` });
+    return part(one.title, h("p", { class: "soft" }, one.about, carried), drawn,
       drawn ? h("details", {}, h("summary", {}, "The same as a table"), numbers) : numbers);
   });
 }
@@ -39,8 +52,8 @@ export function tabled(tables, file, templates) {
 function curves(one) {
   if (!one.curve) return null;
   const [named, across, up, around] = [...one.curve, "Interval"].map((title) => one.columns.findIndex((column) => column[0] === title));
-  const ends = (row) => (around < 0 || row[around] === null ? [null, null] : row[around].map(real));
-  const rows = one.rows.filter((row) => row[across] !== null && row[up] !== null).map((row) => ({ of: named < 0 ? "" : row[named] ?? "", x: real(row[across]), y: real(row[up]), ends: ends(row) }));
+  const band = (row) => ends(around < 0 ? null : row[around]);
+  const rows = one.rows.filter((row) => row[across] !== null && row[up] !== null).map((row) => ({ of: named < 0 ? "" : row[named] ?? "", x: real(row[across]), y: real(row[up]), ends: band(row) }));
   const far = Math.max(...rows.map((row) => row.x), 1e-6);
   const names = [...new Set(rows.map((row) => row.of))].map((of) => [of, rows.filter((row) => row.of === of)]).filter(([, points]) => points.length > 1);
   return names.length ? h("div", { class: "curves" }, names.map(([of, points]) => curve([of, one.curve[1], one.curve[2]], points, far))) : null;

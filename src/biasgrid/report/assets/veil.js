@@ -3,7 +3,8 @@
 import {h, name} from "./dom.js";
 
 const KEY = "biasgrid-texts";
-const state = { shown: remembered(), open: false };
+const state = { shown: remembered(), open: false, opened: new Set() };
+const hiddenBy = new WeakMap();
 
 function remembered() {
   try {
@@ -17,8 +18,13 @@ export function shown() {
   return state.shown || state.open;
 }
 
+export function switchedOn() {
+  return state.shown;
+}
+
 export function toggle() {
   state.shown = !state.shown;
+  state.opened.clear();
   try {
     sessionStorage.setItem(KEY, state.shown ? "shown" : "hidden");
   } catch {
@@ -34,12 +40,30 @@ export function about(dataset) {
 // A text is a string, or a list of its parts, of which every other one is marked.
 const whole = (text) => (Array.isArray(text) ? text.join("") : text);
 const marked = (text) => (Array.isArray(text) ? text.map((part, place) => (place % 2 ? h("mark", {}, part) : part)) : text);
+const isShown = (text) => shown() || state.opened.has(whole(text));
 
-export function veiled(text) {
+// What is hidden is a button that shows this text, wherever it stands; within other controls it is only its mark.
+export function veiled(text, options = {}) {
   if (text === null || text === undefined) return "–";
-  if (shown()) return name(marked(text));
-  const width = `${Math.max(2, Math.min(60, whole(text).length))}ch`;
-  return h("span", { class: "veil", vars: { "--width": width } }, h("span", { class: "unseen" }, "hidden text"));
+  if (isShown(text)) return name(marked(text));
+  const width = `${Math.max(2, Math.min(40, whole(text).length))}ch`;
+  const bar = h("span", { class: "bar", vars: { "--width": width } });
+  if (options.inert) return h("span", { class: "veil" }, bar, h("span", { class: "unseen" }, "hidden text"));
+  const made = h("button", { type: "button", class: "veil", onclick: () => open(text) }, bar, h("span", { class: "show" }, "show text"));
+  hiddenBy.set(made, text);
+  return made;
+}
+
+function open(text) {
+  state.opened.add(whole(text));
+  const buttons = [...document.querySelectorAll("button.veil")].filter((each) => whole(hiddenBy.get(each)) === whole(text));
+  buttons.forEach((each, place) => {
+    const shownText = name(marked(hiddenBy.get(each)));
+    each.replaceWith(shownText);
+    if (place) return;
+    shownText.tabIndex = -1;
+    shownText.focus({ preventScroll: true });
+  });
 }
 
 // Columns of the number of a template and, where it is known, of what that says.
@@ -50,5 +74,5 @@ export function templateColumns(templates, of) {
 }
 
 export function plain(text) {
-  return shown() || text === null || text === undefined ? whole(text) : "hidden text";
+  return text === null || text === undefined || isShown(text) ? whole(text) : "hidden text";
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from biasgrid.tables.metric import Measure
 
 NO_NUMBER = "-"
+SMALLEST_P, LARGEST_P = 0.001, 0.99
+"""Nearer to 0 or 1, nothing is said of a p but that."""
 ZERO = 1e-9
 """Smaller numbers are 0 but for rounding."""
 SMALLEST_FIXED = 1e-6
@@ -45,11 +47,21 @@ def format_number(value: float | None) -> str:
         return "0"
     if abs(value) >= LARGEST_FRACTION:
         return f"{value:,.0f}"
-    scientific = f"{value:.2e}"
-    if abs(value) < SMALLEST_FIXED:
-        return scientific
+    return f"{value:.2e}" if abs(value) < SMALLEST_FIXED else f"{value:.{shared_decimals([value])}f}"
+
+
+def format_p(p: float) -> str:
+    """Returns a p or q with two significant digits, such as `= 0.59`; near 0 and 1 only on which side it is."""
+    if p < SMALLEST_P:
+        return f"< {SMALLEST_P}"
+    return f"> {LARGEST_P}" if p > LARGEST_P else f"= {p:.{shared_decimals([p], 2)}f}"
+
+
+def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
+    """Returns how many decimals give the largest of some numbers, which are read together, its significant digits."""
+    largest = max((abs(value) for value in values), default=0)
     # The exponent of the rounded number: 0.09996 is 0.100.
-    return f"{value:.{2 - int(scientific.partition('e')[2])}f}"
+    return max(digits - 1 - int(f"{largest:.{digits - 1}e}".partition("e")[2]), 0) if largest >= ZERO else 0
 
 
 def with_minus(text: str) -> str:
