@@ -56,6 +56,11 @@ class Project:
     def write_config(self, config: dict[str, Any]) -> None:
         self.config_path.write_text(yaml.safe_dump(config, sort_keys=False))
 
+    @property
+    def results(self) -> Path:
+        """The folder of results that the config names."""
+        return self.folder / self.read_config().get("results", "results")
+
     def line(self, *arguments: str) -> list[str]:
         """The arguments of Snakemake's command line."""
         return ["--configfile", "config/small.yaml", "--cores", "2", *arguments]
