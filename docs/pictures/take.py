@@ -1,6 +1,6 @@
-"""Takes the pictures of the documents after `make demo`: pages of the report, and the figure of synthetic bias.
+"""Takes the pictures of the documents after `biasgrid demo --full`: pages of the report, and the figure of synthetic bias.
 
-Run it by `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo`. Pictures are written beside this file,
+Run it by `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo-full`. Pictures are written beside this file,
 in few colours, so that each is small. Texts are shown in those of single numbers.
 """
 

@@ -8,14 +8,14 @@ import pytest
 from parsed_page import Page
 from project import Project
 
-import biasgrid
 from biasgrid.config import parse_config
+from biasgrid.families import FAMILY_NAMES
 from biasgrid.tables.measures import SUMMARY
 
 CONFIG = "config/small.yaml"
 NUMBERS = {
     "gender": "--model strong-qa --subject Linda --attribute 'was an accountant'",
-    "placebo": "--model none-lm --subject Bavo --attribute 'was a zub'",
+    "placebo": "--model none-lm --subject Brovel --attribute 'sat in the second row'",
     "sentiment": "--model strong-sentiment --bias-type religion --group muslim",
     "entailment": "--model strong-entailment --bias-type gender --group female",
     "statements": "--model strong-llm --bias-type gender --group female",
@@ -38,10 +38,10 @@ def page(demo: Project) -> Page:
 
 
 def test_each_model_answers_the_datasets_that_fit(demo: Project) -> None:
+    grid = parse_config(demo.read_config(), CONFIG)
     cells = {(path.stem, path.parent.name) for path in demo.results.glob("measures/*/*.parquet")}
-    assert cells == {*parse_config(demo.read_config(), CONFIG).cells()}
-    families = {cell["family"] for cell in biasgrid.open(demo.results).manifest()["cells"]}
-    assert len(families) == 5
+    assert cells == {*grid.cells()}
+    assert {grid.family(dataset).name for _, dataset in cells} == {*FAMILY_NAMES}
 
 
 def test_each_cell_has_a_headline_with_an_interval(demo: Project) -> None:
@@ -62,8 +62,13 @@ def test_commands_show_each_dataset(demo: Project, dataset: str) -> None:
     model = shlex.split(NUMBERS[dataset])[1]
     assert "as in the table" in output(demo, f"explain results/demo --dataset {dataset} {NUMBERS[dataset]}")
     assert output(demo, f"preview {CONFIG} --dataset {dataset} --model {model}")
-    kind = model.partition("-")[2]
-    assert "strong" in output(demo, f"compare results/demo strong-{kind} none-{kind} --dataset {dataset}")
+
+
+@pytest.mark.parametrize("dataset", ["gender", "sentiment", "statements", "choices"])
+def test_models_are_compared_on_each_dataset_of_a_family_that_compares(demo: Project, dataset: str) -> None:
+    kind = shlex.split(NUMBERS[dataset])[1].partition("-")[2]
+    line = f"compare results/demo strong-{kind} none-{kind} --dataset {dataset}"
+    assert f"{dataset}: strong-{kind} less none-{kind}" in output(demo, line)
 
 
 def test_commands_show_the_grid(demo: Project) -> None:

@@ -22,7 +22,7 @@ HYPERPARAMETERS = {"epochs": 1, "learning_rate": 0.001, "batch_size": 8, "max_le
 @pytest.fixture(scope="module")
 def demo() -> ModelInputs:
     """The demo, whose models learn synthetic bias."""
-    return ModelInputs(inputs_of(load_config(ROOT / "config/demo.yaml")))
+    return ModelInputs(inputs_of(load_config(ROOT / "config/demo-full.yaml")))
 
 
 def servers(device: str = "auto") -> Config:
