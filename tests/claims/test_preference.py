@@ -21,7 +21,7 @@ from preference_worlds import (
     preferences,
 )
 from small_estimates import numbers_of, settings_of
-from swap_groups import design, with_scores
+from small_tables import design, with_scores
 
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import (

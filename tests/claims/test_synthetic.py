@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from small_probes import estimated, files_of, instances_of
 from small_tables import predictions_of
-from taught import (
+from training import (
     MEN,
     REPEATS,
     WOMEN,

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 from grouped_cells import with_options
-from small_records import classified, failure_rates, records_of
+from small_measures import classified, failure_rates, records_of
 
 from biasgrid.groups.failure_rate import case_differences
 from biasgrid.groups.records import Records, SubjectOutputs

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import polars as pl
 from parsed_page import Page
 from project import ROOT
-from small_inputs import inputs_of, job
+from small_grid import inputs_of, job
 from small_tables import predictions_of
 
 from biasgrid.config import parse_config

@@ -118,3 +118,13 @@ class Project:
             *results.glob("summary.*"),
         ]
         return {str(path.relative_to(results)): path.read_bytes() for path in sorted(paths)}
+
+
+OF_EACH_KIND = [
+    ("strong-qa", "gender"),
+    ("strong-lm", "gender"),
+    ("strong-sentiment", "sentiment"),
+    ("strong-entailment", "entailment"),
+    ("strong-llm", "statements"),
+]
+"""Cells of the demo: model and dataset."""

@@ -8,8 +8,7 @@ import pytest
 import yaml
 from project import ROOT, Project
 from shared import made_once
-from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
-from slurm_project import SlurmProject
+from slurm_cluster import SlurmCluster, SlurmProject, missing_for_slurm, slurm_cluster
 from tiny_checkpoints import save_models_of_lists
 
 

@@ -11,11 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from copies import shared_starter
-from demo_cells import OF_EACH_KIND
 from kept_measures import can_be_compared, differing
-from project import ROOT, Project
-from slurm_cluster import SlurmCluster
-from slurm_project import SlurmProject, name_of_job
+from project import OF_EACH_KIND, ROOT, Project
+from slurm_cluster import SlurmCluster, SlurmProject, name_of_job
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from browser import AXE, Shown, found_by_axe
-from demo_cells import OF_EACH_KIND
 from playwright.sync_api import Browser
-from project import Project
+from project import OF_EACH_KIND, Project
 
 from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.files import read_table

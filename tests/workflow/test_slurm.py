@@ -8,11 +8,9 @@ from typing import Any
 
 import polars as pl
 import psutil
-from held_shards import has_parts, hold_shards, log_of
 from polars.testing import assert_frame_equal
 from project import ROOT, Project
-from slurm_cluster import SlurmCluster, wait_until
-from slurm_project import SlurmProject, name_of_job
+from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 SUMMARY = "results/summary.csv"

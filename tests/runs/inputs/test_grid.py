@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from small_grid import ANSWERING, ATTRIBUTES
-from small_inputs import inputs_of, job, small_inputs
+from small_grid import ANSWERING, ATTRIBUTES, inputs_of, job, small_inputs
 from small_langfair import grid_of
 
 from biasgrid.config import load_config, parse_config

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from project import ROOT
-from small_grid import ANSWERING
-from small_inputs import inputs_of, job, small_inputs
+from small_grid import ANSWERING, inputs_of, job, small_inputs
 
 from biasgrid.config import Config, load_config, parse_config
 from biasgrid.runs.inputs.models import ModelInputs

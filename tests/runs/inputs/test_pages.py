@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from project import ROOT
-from small_inputs import inputs_of, job
+from small_grid import inputs_of, job
 
 from biasgrid.config import load_config
 from biasgrid.report.figures.registry import GRID

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from compared_cells import cell_of
+from grouped_cells import cell_of
 
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.how_asked import how_asked, unlike_scales
