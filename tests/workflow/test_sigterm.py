@@ -68,7 +68,7 @@ def test_local_jobs_end_with_snakemake(finished: Project, small_config: dict[str
     check_goes_on(project, finished)
 
 
-@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("running", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_jobs_of_slurm_are_cancelled(
     cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], running: bool, tmp_path: Path
 ):

@@ -131,7 +131,7 @@ def demo(
             help="folder for the workflow and its results; by default biasgrid-demo, or a checkout that you are in"
         ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="twelve models and eleven datasets, in ten minutes")] = False,
+    full: Annotated[bool, typer.Option("--full", help="twelve models and eleven datasets, in five minutes")] = False,
 ) -> None:
     """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
     from biasgrid.cli.commands.summary import print_findings
