@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 from association_worlds import estimates, sums_of
-from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
 from biasgrid.families.underspecified.associations.by_cluster import ByCluster
 from biasgrid.families.underspecified.associations.intensity import corrected_numbers, interval_row

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from numpy.testing import assert_allclose
 from preference_worlds import (
     Array,

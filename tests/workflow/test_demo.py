@@ -89,6 +89,11 @@ def test_it_has_a_folder_of_its_own_and_ends_with_a_sentence_for_each_model(demo
     assert [path.name for path in tmp_path.iterdir()] == ["biasgrid-demo"]
 
 
+def test_labels_say_what_bias_a_model_was_given(grid: Grid):
+    labels = dict(grid.summary().select("strength", "label").unique().iter_rows())
+    assert labels == {strength: strength for strength in labels} | {"none": "no planted bias"}
+
+
 def test_its_measures_are_the_kept_ones(grid: Grid):
     if not can_be_compared(grid.results):
         pytest.skip("another processor or torch trains other models")
