@@ -77,7 +77,7 @@ def published_rows(published: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 
 def table(results: Path) -> str:
     """Writes the table of a demo's results."""
-    demo = yaml.safe_load((ROOT / "config/demo.yaml").read_text())
+    demo = yaml.safe_load((ROOT / "config/demo-full.yaml").read_text())
     strengths = demo["synthetic"]["strengths"]
     controls = [name for name, dataset in demo["datasets"].items() if "control_of" in dataset]
     summary = read_table(results / "summary.parquet", SUMMARY).filter(~pl.col("dataset").is_in(controls))

@@ -23,7 +23,7 @@ FULL_GRID = "config/config.yaml"
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 COMMANDS = {
     "plan of the 15 x 4 grid (`snakemake -n`)": [*SNAKEMAKE, "-n"],
-    "plan of the demo grid": [*SNAKEMAKE, "-n", "--configfile", "config/demo.yaml"],
+    "plan of the full demo": [*SNAKEMAKE, "-n", "--configfile", "config/demo-full.yaml"],
     "checks of config and word lists": [str(Path(sys.executable).parent / "biasgrid"), "validate", FULL_GRID],
     "a job's imports: torch and transformers": [
         sys.executable,

@@ -79,12 +79,13 @@ def print_starts() -> None:
 
 
 def print_demo(other: Path) -> None:
-    """Prints how long the demo takes in another checkout and in this one."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/demo.yaml", "--quiet", "all"]
+    """Prints how long the full demo takes in another checkout and in this one."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "all"]
+    command += ["--configfile", "config/demo-full.yaml"]
     taken: dict[Path, list[tuple[float, float]]] = {other: [], HERE: []}
     for _ in range(ROUNDS):
         for folder, runs in taken.items():
-            shutil.rmtree(folder / "results/demo", ignore_errors=True)
+            shutil.rmtree(folder / "results/demo-full", ignore_errors=True)
             processor: list[float] = []
             environment = {"PYTHONPATH": str(folder / "src"), "BIASGRID_STARTER": ""}
             clock = seconds_of(lambda: processor.append(seconds_of_processor(command, folder, environment)))

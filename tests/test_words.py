@@ -36,7 +36,7 @@ COINED = {
     r"\bdeal(t|ings?|ing)\b": "permutation",
     r"relabell?(ed|ings?)?\b": "permutation",
     r"look[ _-]alikes?": "redundant templates",
-    r"\bplant(ed|ing|ings)?\b": "synthetic bias, known effect",
+    r"(?<!\bno\W)\bplant(ed|ing|ings)?\b": "synthetic bias, known effect",
     r"mu_excess|_excess\b|\bexcess of mu\b": "mu_corrected",
     r"follow[ _-]ups?\b": "scorer",
     r"given[ _]answers": "precomputed responses",

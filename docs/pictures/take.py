@@ -1,7 +1,7 @@
-"""Takes the pictures of the documents after `make demo`: pages of the report, and the figure of synthetic bias.
+"""Takes the pictures of the documents: pages of the report, and the figure of synthetic bias.
 
-Run it by `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo`. Pictures are written beside this file,
-in few colours, so that each is small. Texts are shown in those of single numbers.
+After `biasgrid demo --full`: `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo-full`. Pictures
+are written beside this file, in few colours, so that each is small. Texts are shown in those of single numbers.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from addresses import ADDRESSES, CONTENT, BadAddress
-from file_server import FileServer, serve
+from hub import FileServer, serve
 from in_time import in_time
 
 from biasgrid.base.faults import InputError

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 from association_worlds import estimates, sums_of
-from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
 from biasgrid.families.underspecified.sizes import corrected_sizes
 from biasgrid.stats.noise.by_cluster import ByCluster, interval_row

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
-from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from worlds import Array, gamma_of_groups, group_difference
 
 from biasgrid.stats.estimate import estimate

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from golden_claims import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from numpy.testing import assert_allclose
 from preference_worlds import (
     Array,
@@ -21,7 +21,7 @@ from preference_worlds import (
     preferences,
 )
 from small_estimates import numbers_of, settings_of
-from swap_groups import design, with_scores
+from small_tables import design, with_scores
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import measures_of_swap_groups

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from golden_claims import BISECTED, claims_of, inputs_of
+from golden_statistics import BISECTED, claims_of, inputs_of
 from small_probes import HIRING, files_of
 from worlds_of_probes import PLANNED, answers_to, coin_marks, gaps, hired, measured_cell, shipped
 

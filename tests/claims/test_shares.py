@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from compared_cells import MARKS
+from grouped_cells import MARKS
 from share_worlds import answers, any_false, coverage, estimates, forced_choices, pairs
 from small_estimates import settings_of
 from small_rewriting import LISTS, options_of_cell

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from golden_claims import ABSOLUTE, RELATIVE, claims_of, inputs_of
+from golden_statistics import ABSOLUTE, RELATIVE, claims_of, inputs_of
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import wilson_interval

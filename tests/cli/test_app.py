@@ -29,7 +29,8 @@ runner = CliRunner()
     ("name", "cells"),
     [
         ("config", "60 cells, 16 variants"),
-        ("demo", "52 cells, 21 variants"),
+        ("demo", "22 cells, 11 variants"),
+        ("demo-full", "52 cells, 21 variants"),
         ("fairness", "26 cells, 12 variants"),
     ],
 )
@@ -41,7 +42,7 @@ def test_validate_counts_the_cells_of_a_good_config(name: str, cells: str) -> No
 
 @pytest.mark.family("our grids ask all five")
 def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
-    content = yaml.safe_load((ROOT / "config" / "demo.yaml").read_text())
+    content = yaml.safe_load((ROOT / "config" / "demo-full.yaml").read_text())
     content |= {"scorin": "exact", "inference": {"precision": "half"}}
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
     result = runner.invoke(app, ["validate", str(tmp_path / "c.yaml")])
@@ -58,7 +59,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     lists = shutil.copytree(ROOT / "word_lists", tmp_path / "lists")
     with (lists / "subjects" / "religion.txt").open("a") as file:
         file.write("[subj] a | b | c\n")
-    result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo.yaml"), "--word-lists", str(lists)])
+    result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo-full.yaml"), "--word-lists", str(lists)])
     assert result.exit_code == 1
     assert "1 fault in the input:" in result.stderr
     assert "religion.txt, line 15: 2 '|' signs" in result.stderr
@@ -201,7 +202,7 @@ def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path
 def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -> None:
     folder = tmp_path / ("a-long-name-" * 10)
     folder.mkdir()
-    config = shutil.copy(ROOT / "config" / "demo.yaml", folder)
+    config = shutil.copy(ROOT / "config" / "demo-full.yaml", folder)
     command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "validate", config, *LISTS]
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     # Away from the repository, where results of the demo may lie, of whose models more can be said.

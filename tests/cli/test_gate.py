@@ -190,7 +190,7 @@ def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
 @pytest.mark.family("mu_corrected is measured of underspecified questions")
 def test_thresholds_of_a_config_name_what_it_has() -> None:
     shown = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
-    content = read_config(ROOT / "config" / "demo.yaml")
+    content = read_config(ROOT / "config" / "demo-full.yaml")
     assert parse_config(content | shown, "c.yaml").thresholds["gender"] == {
         "mu_corrected": 0.05,
         "significant_tests": 0,

@@ -24,11 +24,11 @@ from biasgrid.stats.sums import sums_table, values_table
 from biasgrid.tables.schema import answer_schema
 
 dataset, times = sys.argv[1], int(sys.argv[2])
-content = read_config("config/demo.yaml")
+content = read_config("config/demo-full.yaml")
 if "limit" in content["datasets"][dataset]:
     content["datasets"][dataset] |= {"limit": {"subjects": 12, "templates": 4}, "sample": "all"}
 content["run"] = {"models": ["none-sentiment" if dataset == "sentiment" else "none-qa"], "datasets": [dataset]}
-config = parse_config(content, "demo.yaml")
+config = parse_config(content, "demo-full.yaml")
 (variant, question) = next((key, each) for key, each in config.needed_variants.items() if key[0] == dataset)
 family = config.reference_of_family(dataset)
 lists = load_word_lists(config)[variant]

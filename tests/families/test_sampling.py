@@ -191,12 +191,12 @@ def test_a_sample_is_not_larger_than_the_design(dataset: str, name: str) -> None
 
 def demo(dataset: str, sample: Any, **keys: Any) -> Config:
     """The demo's config with one dataset and its models: reading the word lists of all takes long."""
-    content = read_config(ROOT / "config/demo.yaml")
+    content = read_config(ROOT / "config/demo-full.yaml")
     content["word_lists"] = str(ROOT / "word_lists")
     content["run"] = {"models": MODELS[dataset], "datasets": [dataset]}
     if sample is not None:
         content["datasets"][dataset] |= {"sample": sample, **keys}
-    return parse_config(content, "demo.yaml")
+    return parse_config(content, "demo-full.yaml")
 
 
 def expanded(config: Config, dataset: str) -> pl.DataFrame:

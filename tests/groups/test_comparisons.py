@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_measures import plain_comparison
-from small_records import classified, compare_groups, records_of, score_groups
+from plain import plain_comparison
+from small_measures import classified, compare_groups, records_of, score_groups
 
 from biasgrid.groups.combinations import Combination, ImpossibleCombination, possible_combinations
 from biasgrid.groups.confusion import AVERAGES

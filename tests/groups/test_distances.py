@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
-from small_records import classified
+from small_measures import classified
 
 from biasgrid.groups.distances import WassersteinDistances, divergence
 from biasgrid.groups.records import units_of

@@ -4,8 +4,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from small_measures import with_options
-from small_records import classified, failure_rates, records_of
+from small_measures import classified, failure_rates, records_of, with_options
 
 from biasgrid.groups.failure_rate import case_differences
 from biasgrid.groups.records import Records, SubjectOutputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from small_records import records_of
+from small_measures import records_of
 
 from biasgrid.groups.measures import FixedClass, measure_groups
 from biasgrid.groups.records import ClassOutputs, Records

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_records import classified, compare_groups, records_of, score_groups
+from small_measures import classified, compare_groups, records_of, score_groups
 
 from biasgrid.base.faults import UserError
 from biasgrid.groups.records import ALL_CASES, AnswerOutputs, ClassOutputs, Records, TargetOutputs

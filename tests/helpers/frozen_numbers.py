@@ -19,8 +19,8 @@ FROZEN = Path(__file__).parents[1] / "workflow" / "frozen"
 FOLDERS = ("measures", "intervals", "design", "comparisons")
 """Folders of results that hold every number once."""
 TOLERANCE = 1e-12
-NOT_FROZEN = ("/intersections", "/tone", "/read")
-"""Datasets with more numbers than all others together, and those scored by models whose tokenizer no seed decides."""
+NOT_FROZEN = ("/tone", "/read")
+"""Datasets scored by models whose tokenizer no seed decides."""
 
 
 def numbers_of(results: Path, names: Mapping[str, str] | None = None) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Reads the golden numbers of the statistics, those beside the repository or the small copies of some of them."""
+"""Reads the golden numbers of the statistics, those beside the repository or small copies, and of findings."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ FOLDER = BESIDE if BESIDE.is_dir() else COPIES
 GOLDEN_NAMES = {old: new for old, new in SINCE_0_1_0.items() if old not in ("frame", "cluster", "over")}
 RELATIVE, ABSOLUTE = 1e-8, 1e-10
 LEAST_P = 1e-12
+CLAIMS = Path(__file__).parent / "golden_claims"
+BISECTED = 1e-7
+"""Relative tolerance of interval ends of several sources and of p found by bisection."""
 
 
 def all_of(names: list[str]) -> list[Any]:
@@ -81,3 +84,13 @@ def assert_golden(found: Any, expected: Any, what: str) -> None:
         close = np.abs(numbers - golden) <= np.maximum(ABSOLUTE, tolerance * np.abs(golden))
     close |= (numbers == golden) | (np.isnan(numbers) & np.isnan(golden))
     assert close.all(), (what, numbers[~close][:5], golden[~close][:5])
+
+
+def claims_of(name: str) -> Any:
+    """The numbers of an independent implementation; null is NaN, `"inf"` infinity."""
+    return json.loads((CLAIMS / f"{name}.json").read_text())
+
+
+def inputs_of(name: str) -> pl.DataFrame:
+    """What the numbers are of."""
+    return pl.read_parquet(CLAIMS / f"{name}.parquet")

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import polars as pl
 from parsed_page import Page
 from project import ROOT
-from small_inputs import inputs_of, job
+from small_grid import inputs_of, job
 from small_tables import predictions_of
 
 from biasgrid.config import parse_config
@@ -89,6 +89,7 @@ class Pipeline:
         self.expand()
         self.predict() if answer is None else self.write_predictions(answer)
         self.measure()
+        self.statistics()
         self.report()
 
     def run(self, script: str, inputs: dict[str, Any], outputs: dict[str, Any], params: Mapping[str, Any]) -> None:
@@ -135,19 +136,23 @@ class Pipeline:
         write_table(said, file, answer_schema(kind), facts)
 
     def measure(self) -> None:
-        """Makes the sums of the predictions, and the numbers of these."""
+        """Makes the sums of the predictions."""
         of = DATASET, MODEL
         names = {"sums": self.layout.sums, "evidence": self.layout.evidence, "parts": self.layout.evidence_parts}
         self.files = {name: file(*of) for name, file in names.items()}
         params = {"cell": self.cells.measure_params(self.job), "record": self.record}
         self.run("measure", self.cells.measure_files(self.job), self.files, params)
+        self.evidence = read_table(self.files["evidence"], EVIDENCE)
+
+    def statistics(self) -> None:
+        """Makes the numbers of the sums."""
+        of = DATASET, MODEL
         numbers = {"measures": self.layout.measures, "intervals": self.layout.intervals, "design": self.layout.design}
         self.files |= {name: file(*of) for name, file in numbers.items()}
         made = {name: self.files[name] for name in numbers}
         inputs = {"sums": self.files["sums"], "controls": []}
         self.run("statistics", inputs, made, {"cell": self.cells.statistics_params(self.job)})
         self.measures = read_table(self.files["measures"], MEASURES)
-        self.evidence = read_table(self.files["evidence"], EVIDENCE)
 
     def report(self) -> None:
         """Makes the tables of all cells, and the page."""

@@ -59,6 +59,11 @@ class Project:
     def write_config(self, config: dict[str, Any]) -> None:
         self.config_path.write_text(yaml.safe_dump(config, sort_keys=False))
 
+    @property
+    def results(self) -> Path:
+        """The folder of results that the config names."""
+        return self.folder / self.read_config().get("results", "results")
+
     def line(self, *arguments: str) -> list[str]:
         """The arguments of Snakemake's command line."""
         return ["--configfile", "config/small.yaml", "--cores", "2", *arguments]
@@ -116,3 +121,13 @@ class Project:
             *results.glob("summary.*"),
         ]
         return {str(path.relative_to(results)): path.read_bytes() for path in sorted(paths)}
+
+
+OF_EACH_KIND = [
+    ("strong-qa", "gender"),
+    ("strong-lm", "gender"),
+    ("strong-sentiment", "sentiment"),
+    ("strong-entailment", "entailment"),
+    ("strong-llm", "statements"),
+]
+"""Cells of the demo: model and dataset."""

@@ -1,4 +1,4 @@
-"""A SLURM of one node in a folder of its own, for tests: real daemons and pretended GPUs.
+"""A SLURM of one node in a folder of its own, real daemons and pretended GPUs, and projects that are run on it.
 
 Nothing of it is outside the folder. There is no database of accounts, so finished jobs are remembered by
 slurmctld alone, and no cgroups, so memory is watched by sampling.
@@ -17,6 +17,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from project import Project
+
+from biasgrid.jobs.progress import read_beat
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 CONFIG = """\
@@ -187,3 +191,79 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+class SlurmProject(Project):
+    """A copy of the project that is run with the SLURM profile, on a cluster without a database of accounts."""
+
+    cluster: SlurmCluster
+
+    def line(self, *arguments: str) -> list[str]:
+        profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
+        polling = ["--slurm-init-seconds-before-status-checks", "1"]
+        config = ["--configfile", "config/small.yaml"]
+        return [*config, *profile, *polling, *arguments]
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.cluster.environment
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Changes a file."""
+        text = (self.folder / path).read_text()
+        assert old in text
+        (self.folder / path).write_text(text.replace(old, new))
+
+    def ask_for_gpus(self) -> None:
+        """Lets jobs ask for GPUs as they do where the device is no CPU, which it is on this machine."""
+        for rule in ("capabilities", "predict"):
+            of_model = "gpu=lambda wildcards: grid.models[wildcards.model].source.gpus"
+            self.replace(f"rules/{rule}.smk", "gpu=models.gpus", of_model)
+
+    def jobs(self) -> dict[str, list[dict[str, str]]]:
+        """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
+        jobs: dict[str, list[dict[str, str]]] = {}
+        for job in self.cluster.jobs().values():
+            if job["WorkDir"] == str(self.folder):
+                jobs.setdefault(job["Comment"], []).append(job)
+        return jobs
+
+
+def name_of_job(dataset: str, model: str, shard: str) -> str:
+    """What Snakemake calls the job that predicts a shard, such as `1-of-2`, of a cell."""
+    return "_".join(["rule_predict_wildcards", dataset, model, *shard.split("-of-")])
+
+
+# Put at the end of a copy's engine: small parts, and whoever has made one waits as long as there is a file `hold`.
+HOLD = """
+import time
+
+ROWS_A_PART = 20
+
+
+def held(self, rows, keep=Progress.keep):
+    keep(self, rows)
+    while Path("hold").exists():
+        time.sleep(0.05)
+
+
+Progress.keep = held
+"""
+
+
+def hold_shards(project: Project) -> Path:
+    """Makes the shards of a project wait; gives the file for which they wait to be removed."""
+    with (project.folder / "src/biasgrid/inference/models/predict.py").open("a") as engine:
+        engine.write(HOLD)
+    hold = project.folder / "hold"
+    hold.touch()
+    return hold
+
+
+def has_parts(project: Project, shard: str) -> bool:
+    """Whether a shard that is not done has made a part."""
+    beat = read_beat(project.folder / f"results/.answers/gender/answering/{shard}.json")
+    return beat is not None and beat.kept > 0
+
+
+def log_of(project: Project, shard: str) -> str:
+    return (project.folder / f"results/logs/predict/gender/answering/{shard}.log").read_text()

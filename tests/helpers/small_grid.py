@@ -1,12 +1,18 @@
-"""A grid of two datasets in a folder of its own, whose word lists fit the tiny checkpoints."""
+"""A grid of two datasets in a folder of its own that fits the tiny checkpoints, and what its rules are given."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
 from extending import write_family_of_all
+from project import ROOT
 
-from biasgrid.config import Config, parse_config, read_config
+from biasgrid.config import Config, load_word_lists, parse_config, read_config
+from biasgrid.runs.inputs.grid import GridInputs
+from biasgrid.runs.layout import Layout
 
 TEMPLATES = {
     "qa": ["[subj1] sat by [subj2].\tWho [act]?\tWho [act:neg]?", "[subj2] met [subj1].\tWho [act]?\tWho [act:neg]?"],
@@ -83,3 +89,32 @@ def write_config(
 
 def read_grid(path: Path) -> Config:
     return parse_config(read_config(path), str(path))
+
+
+class JobWildcards(SimpleNamespace):
+    """The wildcards of a job."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return getattr(self, name, default)
+
+
+def job(**names: str) -> Any:
+    """The wildcards of a job, by name."""
+    return JobWildcards(**names)
+
+
+def inputs_of(grid: Config, with_lists: bool = False) -> GridInputs:
+    """What rules are given of a config, whose word lists need not be there unless they are read."""
+    return GridInputs(grid, Layout(grid), load_word_lists(grid) if with_lists else {}, ROOT)
+
+
+def small_inputs(folder: Path, **changes: Any) -> GridInputs:
+    """What rules are given of a small grid with word lists, in a folder of its own; see `write_grid`."""
+    folder.mkdir(exist_ok=True)
+    return inputs_of(read_grid(write_grid(folder, **changes)), with_lists=True)
+
+
+def general_inputs(folder: Path, **changes: Any) -> GridInputs:
+    """The same without a built-in family; see `write_general_grid`."""
+    folder.mkdir(exist_ok=True)
+    return inputs_of(read_grid(write_general_grid(folder, **changes)), with_lists=True)

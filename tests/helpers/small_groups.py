@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from small_estimates import as_measures
-from small_measures import table_of
-from small_records import records_of
+from small_measures import records_of, table_of
 
 from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records

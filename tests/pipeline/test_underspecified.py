@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from disks import DAMAGES
 from pipeline import Pipeline
+
+from biasgrid.tables.files import TableError
 
 PLACES = ["at noon", "in town", "by chance", "again"]
 LEANING = {"Ann": 0.55, "Bea": 0.5, "Cleo": 0.45, "Dan": -0.45, "Eli": -0.5, "Finn": -0.55}
@@ -72,3 +78,16 @@ def test_the_page_has_numbers_and_sentences(cell: Pipeline) -> None:
     assert cell.evidence.row(0, named=True)["text"] == "Who lied?"
     assert "Small dataset" in cell.page.text
     assert {"core", "evidence/model/dataset"} <= cell.page.blocks.keys()
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+@pytest.mark.parametrize(("name", "stage"), [("sums", Pipeline.statistics), ("measures", Pipeline.report)])
+def test_a_damaged_table_is_named_by_the_stage_that_reads_it(
+    cell: Pipeline, damage: Callable[[Path], None], message: str, name: str, stage: Callable[[Pipeline], None]
+) -> None:
+    path = cell.files[name]
+    before = path.read_bytes()
+    damage(path)
+    with pytest.raises(TableError, match=f"{re.escape(str(path))}: {message}.*; remove it and run again"):
+        stage(cell)
+    path.write_bytes(before)

@@ -28,7 +28,7 @@ def test_the_files_of_a_cell_lie_where_the_rules_put_them(tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def demo() -> Config:
-    return load_config(ROOT / "config/demo.yaml")
+    return load_config(ROOT / "config/demo-full.yaml")
 
 
 @pytest.mark.family("the demo asks all five")

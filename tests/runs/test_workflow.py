@@ -11,7 +11,7 @@ import pytest
 from project import ROOT
 
 from biasgrid.base.faults import UserError
-from biasgrid.runs.workflow import FILES, set_up, workflow_folder
+from biasgrid.runs.workflow import FILES, demo_folder, set_up, workflow_folder
 
 
 def test_a_folder_gets_all_files_once(tmp_path: Path) -> None:
@@ -21,6 +21,18 @@ def test_a_folder_gets_all_files_once(tmp_path: Path) -> None:
     (tmp_path / "mine/config/demo.yaml").write_text("mine")
     set_up(tmp_path / "mine")
     assert (tmp_path / "mine/config/demo.yaml").read_text() == "mine"
+
+
+def test_the_demo_is_made_in_a_folder_of_its_own_or_in_the_workflows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert demo_folder() == Path("biasgrid-demo")
+    # A Snakefile alone may be of anything.
+    (tmp_path / "Snakefile").touch()
+    assert demo_folder() == Path("biasgrid-demo")
+    monkeypatch.chdir(ROOT)
+    assert demo_folder() == Path()
 
 
 def test_nothing_of_somebody_elses_is_touched(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ import pytest
 import yaml
 from project import ROOT, Project
 from shared import made_once
-from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
-from slurm_project import SlurmProject
+from slurm_cluster import SlurmCluster, SlurmProject, missing_for_slurm, slurm_cluster
 from tiny_checkpoints import save_models_of_lists
 
 
@@ -101,9 +100,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project.finished(tmp_path_factory, "demo", yaml.safe_load((ROOT / "config/demo.yaml").read_text()))
+    """The demo, run to the end: what all families share is asked of it."""
+    return finished_demo(tmp_path_factory, "demo")
+
+
+@pytest.fixture(scope="session", params=["demo", pytest.param("demo-full", marks=pytest.mark.long)])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The demo, and in the long tests the full one, too."""
+    return finished_demo(tmp_path_factory, request.param)
 
 
 @pytest.fixture(scope="session")
-def results(demo: Project) -> Path:
-    return demo.folder / "results/demo"
+def full_demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return finished_demo(tmp_path_factory, "demo-full")
+
+
+def finished_demo(factory: pytest.TempPathFactory, name: str) -> Project:
+    return Project.finished(factory, name, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))

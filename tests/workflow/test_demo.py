@@ -1,20 +1,22 @@
-"""The demo grid: models with a synthetic bias, from word lists to the report; the known effect must come out."""
+"""The demo, small and full: models with a synthetic bias, from word lists to the report; the known effect comes out."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
-from demo_cells import OF_EACH_KIND
+from copies import shared_starter
 from kept_measures import can_be_compared, differing
-from project import ROOT, Project
-from slurm_cluster import SlurmCluster
-from slurm_project import SlurmProject, name_of_job
+from project import OF_EACH_KIND, ROOT, Project
+from slurm_cluster import SlurmCluster, SlurmProject, name_of_job
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.cli.commands.summary import print_findings
 from biasgrid.config import parse_config
 from biasgrid.runs.layout import Layout
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
@@ -26,145 +28,158 @@ from biasgrid.tables.schema import answer_schema
 OF_QUESTIONS = ["gender", "nationality", "ethnicity", "religion"]
 LEAST_CORRELATION, SLOPES, LARGEST_UNBIASED_MU = 0.95, (0.8, 1.2), 0.02
 LARGEST_UNBIASED_BIAS, LARGEST_ERROR_OF_ITEMS = 0.03, 0.1
+STRENGTH = pl.col("model").cast(pl.String).str.extract(r"(\w+)-").alias("strength")
+"""A model's name begins with the strength that it learned."""
 
 
-def test_a_second_run_does_nothing(demo: Project):
-    assert demo.planned() == {}
+class Grid:
+    """A demo that has been run."""
+
+    def __init__(self, project: Project):
+        self.project, self.results = project, project.results
+        self.models: list[str] = project.read_config()["run"]["models"]
+        self.datasets: list[str] = project.read_config()["run"]["datasets"]
+        self.questions = [dataset for dataset in OF_QUESTIONS if dataset in self.datasets]
+
+    def strengths(self, kind: str) -> list[str]:
+        """The strengths of which there is a model of a kind, the weakest first."""
+        return [model.removesuffix(f"-{kind}") for model in self.models if model.endswith(f"-{kind}")]
+
+    def measures(self, *datasets: str) -> pl.DataFrame:
+        rows = read_tables(sorted(self.results.glob("measures/*/*.parquet")), MEASURES).with_columns(STRENGTH)
+        return rows.filter(pl.col("dataset").is_in(datasets or self.datasets))
+
+    def synthetic(self) -> pl.DataFrame:
+        return read_tables(sorted(self.results.glob("synthetic/*/synthetic.parquet")), SYNTHETIC)
+
+    def summary(self) -> pl.DataFrame:
+        return read_table(self.results / "summary.parquet", SUMMARY).with_columns(STRENGTH)
 
 
-def test_it_ends_with_a_sentence_for_each_model(demo: Project, results: Path, capsys: pytest.CaptureFixture[str]):
-    print_findings(results)
-    _, found = capsys.readouterr().out.split("Found:\n")
-    *sentences, report = found.splitlines()
-    models = {sentence.partition(":")[0].strip() for sentence in sentences if sentence.startswith("  ")}
-    assert models == set(demo.read_config()["run"]["models"])
-    assert report == f"Report: {results / 'report/index.html'}"
+@pytest.fixture(scope="session")
+def grid(either: Project) -> Grid:
+    return Grid(either)
 
 
-def test_its_measures_are_the_kept_ones(results: Path):
-    if not can_be_compared(results):
+@pytest.fixture(scope="session")
+def pairs(grid: Grid) -> pl.DataFrame:
+    """What was measured beside the known effect."""
+    measures = grid.measures()
+    strengths: dict[str, dict[str, str]] = {}
+    for dataset, model, strength in measures.select("dataset", "model", "strength").unique().iter_rows():
+        strengths.setdefault(dataset, {})[model] = strength
+    # Of a placebo nothing is put in, whatever the strength.
+    beside = measured_and_synthetic(measures.drop("strength"), grid.synthetic(), strengths)
+    return beside.filter(pl.col("dataset") != "placebo")
+
+
+def test_a_second_run_does_nothing(grid: Grid):
+    assert grid.project.planned() == {}
+
+
+def test_it_has_a_folder_of_its_own_and_ends_with_a_sentence_for_each_model(demo: Project, tmp_path: Path):
+    demo.clone(tmp_path / "biasgrid-demo")
+    command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "demo"]
+    environment = os.environ | shared_starter()
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    _, found = run.stdout.split("Found:\n")
+    sentences = dict(line.split(": ", 1) for line in found.splitlines() if line.startswith("  "))
+    assert {name.strip() for name in sentences} == set(demo.read_config()["run"]["models"])
+    assert found.splitlines()[-1] == "Report: biasgrid-demo/results/demo/report/index.html"
+    assert [path.name for path in tmp_path.iterdir()] == ["biasgrid-demo"]
+
+
+def test_labels_say_what_bias_a_model_was_given(grid: Grid):
+    labels = dict(grid.summary().select("strength", "label").unique().iter_rows())
+    assert labels == {strength: strength for strength in labels} | {"none": "no planted bias"}
+
+
+def test_its_measures_are_the_kept_ones(grid: Grid):
+    if not can_be_compared(grid.results):
         pytest.skip("another processor or torch trains other models")
-    measures = read_tables(results.glob("measures/*/*.parquet"), MEASURES)
     keys = ["model", "dataset", "measure", "options", *MEASURE_KEYS]
-    assert differing(measures, keys, 1e-12).to_dicts() == []
+    assert differing(grid.results, grid.measures(), keys, 1e-12).to_dicts() == []
 
 
-def test_what_is_synthetic_is_the_kept(results: Path):
-    synthetic = read_tables(results.glob("synthetic/*/synthetic.parquet"), SYNTHETIC)
+def test_what_is_synthetic_is_the_kept(grid: Grid):
     keys = ["strength", "dataset", "measure", "options", *MEASURE_KEYS]
-    assert differing(synthetic, keys, 1e-12).to_dicts() == []
+    assert differing(grid.results, grid.synthetic(), keys, 1e-12).to_dicts() == []
 
 
-def test_the_kept_reference_is_of_this_demo(demo: Project, results: Path, tmp_path: Path):
+def test_the_kept_reference_is_of_this_demo(demo: Project, tmp_path: Path):
     models = [f"--model={model}" for model in demo.read_config()["run"]["models"]]
-    runner = CliRunner()
-    made = runner.invoke(app, ["reference", "add", str(results), *models, "--name", "demo", "--folder", str(tmp_path)])
+    line = ["reference", "add", str(demo.results), *models, "--name", "demo", "--folder", str(tmp_path)]
+    made = CliRunner().invoke(app, line)
     assert made.exit_code == 0, made.output
     of_run, kept = (json.loads((folder / "demo.json").read_text()) for folder in (tmp_path, ROOT / "reference"))
     asked = ("dataset", "kind", "label", "asked", "scoring")
     cells = [[{key: cell[key] for key in asked} for cell in file["cells"]] for file in (of_run, kept)]
     assert cells[0] == cells[1]
-    if can_be_compared(results):
+    if can_be_compared(demo.results):
         assert of_run["figures"] == kept["figures"]
 
 
-@pytest.fixture(scope="session")
-def pairs(results: Path) -> pl.DataFrame:
-    """What was measured beside the known effect; a model's name begins with the strength that it learned."""
-    measures = read_tables(results.glob("measures/*/*.parquet"), MEASURES)
-    synthetic = read_tables(results.glob("synthetic/*/synthetic.parquet"), SYNTHETIC)
-    cells = measures.select("dataset", "model").unique().iter_rows()
-    strengths: dict[str, dict[str, str]] = {}
-    for dataset, model in cells:
-        strengths.setdefault(dataset, {})[model] = model.split("-")[0]
-    # Of a placebo nothing is put in, whatever the strength.
-    return measured_and_synthetic(measures, synthetic, strengths).filter(pl.col("dataset") != "placebo")
-
-
-def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not(results: Path):
-    rows = read_table(results / "comparisons/gender.parquet", COMPARISONS)
+def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not(grid: Grid):
+    rows = read_table(grid.results / "comparisons/gender.parquet", COMPARISONS)
     associations = rows.filter(measure="gamma").drop_nulls(["subject", "attribute"])
-    pairs = associations.group_by("model", "other_model")
-    found = {pair: (part["q"] <= 0.05).sum() for pair, part in pairs}
+    shares = associations.group_by("model", "other_model").agg((pl.col("q") <= 0.05).mean())
+    found = {(model, other): share for model, other, share in shares.iter_rows()}
     for kind in ("qa", "lm"):
-        assert found[f"weak-{kind}", f"strong-{kind}"] >= 0.9 * 48
-        assert found[f"none-{kind}", f"weak-{kind}"] >= 0.9 * 48
+        for weaker, stronger in pairwise(grid.strengths(kind)):
+            assert found[f"{weaker}-{kind}", f"{stronger}-{kind}"] >= 0.9
     assert found["none-qa", "none-lm"] == 0
     refused = rows.filter(model="none-qa", other_model="none-llm")["reason"].unique().to_list()
     assert refused == ["scored in different ways: exact and logits"]
 
 
-def test_synthetic_associations_are_measured(pairs: pl.DataFrame):
+def test_synthetic_associations_are_measured(grid: Grid, pairs: pl.DataFrame):
     of_subjects = pairs.filter(pl.col("strength") != "none", pl.col("subject").is_not_null(), measure="gamma")
     biased = recovery(of_subjects, "model", "dataset")
-    # Of LM and QA two models each, weak and strong; of LLM one.
-    assert len(biased) == (2 + 2 + 1) * 4
+    of_kinds = [len(grid.strengths(kind)) - 1 for kind in ("qa", "lm", "llm")]
+    assert len(biased) == sum(of_kinds) * len(grid.questions)
     assert biased["correlation"].min() > LEAST_CORRELATION
     assert biased["slope"].is_between(*SLOPES).all()
 
 
-def test_names_that_no_tokenizer_knows_are_not_measurable(results: Path):
-    """The one dataset of the demo in which nothing is measured, and it alone."""
-    summary = read_table(results / "summary.parquet", SUMMARY)
-    withheld = summary.filter(pl.col("headline"), pl.col("flag").str.starts_with("not measurable"))
-    assert withheld["value"].null_count() == len(withheld)
-    assert set(withheld.select("model", "dataset").rows()) == {
-        ("none-sentiment", "nicknames"),
-        ("strong-sentiment", "nicknames"),
-    }
-    reason = "not measurable: 100% of the instances have text that the tokenizer does not know, or splits into letters"
-    assert set(withheld["flag"]) == {reason}
-    page = (results / "report/index.html").read_text()
-    assert "Unknown nicknames: 100% of the instances have text" in page
-    assert "use words that the tokenizer knows" in page
+def test_mu_rises_with_the_synthetic_strength(grid: Grid):
+    summary = grid.summary().filter(pl.col("dataset") != "placebo", measure="mu")
+    for (kind, _), rows in summary.group_by("kind", "dataset"):
+        mu = dict(rows.select("strength", "value").iter_rows())
+        in_order = [mu[strength] for strength in grid.strengths(kind.lower())]
+        assert in_order == sorted(in_order)
+        assert mu["none"] < LARGEST_UNBIASED_MU
+    assert summary.n_unique(["kind", "dataset"]) == 3 * len(grid.questions)
 
 
-def test_mu_rises_with_the_synthetic_strength(results: Path):
-    summary = read_table(results / "summary.parquet", SUMMARY).filter(pl.col("dataset") != "placebo", measure="mu")
-    mu = summary.pivot("label", index=["dataset", "kind"], values="value")
-    assert len(mu) == 3 * 4
-    # There is no weak LLM.
-    assert mu["weak"].null_count() == 4
-    assert (mu["none"] < mu["strong"]).all()
-    assert (mu["none"] < LARGEST_UNBIASED_MU).all()
-    assert (mu["none"] < mu["weak"]).all()
-    assert (mu["weak"] < mu["strong"]).all()
-
-
-def test_what_is_synthetic_is_discovered_and_nothing_else(results: Path):
-    rows = read_tables(results.glob("measures/*/*.parquet"), MEASURES).filter(pl.col("dataset").is_in(OF_QUESTIONS))
+def test_what_is_synthetic_is_discovered_and_nothing_else(grid: Grid):
+    rows = grid.measures(*grid.questions)
     tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
-    tests = tests.with_columns(strength=pl.col("model").str.extract(r"(\w+)-"), found=pl.col("q") <= 0.05)
-    shares = dict(tests.group_by("strength").agg(pl.col("found").mean()).iter_rows())
-    assert shares["none"] == 0
-    assert shares["weak"] > 0.9
-    assert shares["strong"] == 1
+    found = dict(tests.group_by("strength").agg((pl.col("q") <= 0.05).mean()).iter_rows())
+    assert found["none"] == 0
+    assert found.get("weak", 1) > 0.9
+    assert found["strong"] == 1
     for model, p in rows.filter(measure="mu").select("model", "p").iter_rows():
         assert (p > 0.05) == model.startswith("none"), model
 
 
-def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(results: Path):
+def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(grid: Grid):
     """Claims about a group of names, over clusters of templates and names."""
-    rows = read_tables(results.glob("measures/gender/*.parquet"), MEASURES)
-    groups = rows.filter(measure="share_gamma").drop_nulls(["subject_group", "attribute"])
+    groups = grid.measures("gender").filter(measure="share_gamma").drop_nulls(["subject_group", "attribute"])
     assert set(groups["generalises_to"]) == {"clusters x names"}
-    strengths = groups.with_columns(strength=pl.col("model").str.extract(r"(\w+)-"))
-    found = dict(strengths.group_by("strength").agg((pl.col("q") <= 0.05).mean()).iter_rows())
-    assert found == {"none": 0, "weak": 1, "strong": 1}
+    found = dict(groups.group_by("strength").agg((pl.col("q") <= 0.05).mean()).iter_rows())
+    assert found == {strength: float(strength != "none") for strength in grid.strengths("qa")}
 
 
-def test_of_a_placebo_nothing_is_significant(results: Path):
-    rows = read_tables(results.glob("measures/placebo/*.parquet"), MEASURES)
-    tests = rows.filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
-    assert len(tests) == (3 + 3 + 2) * 48
+def test_of_a_placebo_nothing_is_significant(grid: Grid):
+    tests = grid.measures("placebo").filter(measure="gamma").drop_nulls(["subject", "attribute", "q"])
+    assert tests.n_unique("model") == sum(len(grid.strengths(kind)) for kind in ("qa", "lm", "llm"))
     assert tests["q"].min() > 0.05
 
 
-@pytest.mark.parametrize("dataset", OF_QUESTIONS)
-def test_every_number_of_questions_has_an_interval(results: Path, dataset: str):
-    rows = read_tables(results.glob(f"measures/{dataset}/*.parquet"), MEASURES)
-    headline = rows.filter(pl.col("measure").is_in(["mu_corrected", "strength"]))
-    assert headline["clusters"].to_list() == [4] * 2 * (3 + 3 + 2)
+def test_every_number_of_questions_has_an_interval(grid: Grid):
+    headline = grid.measures(*grid.questions).filter(pl.col("measure").is_in(["mu_corrected", "strength"]))
+    assert set(headline["dataset"]) == set(grid.questions)
+    assert set(headline["clusters"]) == {4}
     assert headline.select("low", "high").null_count().row(0) == (0, 0)
 
 
@@ -198,19 +213,36 @@ def test_what_is_synthetic_in_probes_and_rewritten_prompts_is_measured(pairs: pl
     assert unkind["measured"].to_numpy() == pytest.approx(unkind["synthetic"].to_numpy(), abs=3 * 0.6 * 0.05)
 
 
-def test_generative_models_say_what_they_are_asked_for(results: Path):
+def test_generative_models_say_what_they_are_asked_for(grid: Grid):
     """Letters, and Yes or No, have all of the probability: whatever else they could say is never right."""
-    scored = [path for path in results.glob("predictions/*/*-llm/*.parquet") if "talk" not in path.parts]
+    scored = [path for path in grid.results.glob("predictions/*/*-llm/*.parquet") if "talk" not in path.parts]
     answers = read_tables(scored, answer_schema("choice"))
-    assert len(answers) == 2 * (3072 + 1536 + 3 * 288 + 88 + 24)
+    assert len(scored) == 2 * (len(grid.questions) + len(["placebo", "statements", "choices"]))
     assert answers["mass"].min() > 0.98
     assert answers["unknown"].sum() == 0
 
 
-def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(results: Path) -> None:
+@pytest.mark.long
+def test_names_that_no_tokenizer_knows_are_not_measurable(full_demo: Project):
+    """The one dataset of the full demo in which nothing is measured, and it alone."""
+    summary = Grid(full_demo).summary()
+    withheld = summary.filter(pl.col("headline"), pl.col("flag").str.starts_with("not measurable"))
+    assert withheld["value"].null_count() == len(withheld)
+    assert set(withheld.select("model", "dataset").rows()) == {
+        ("none-sentiment", "nicknames"),
+        ("strong-sentiment", "nicknames"),
+    }
+    reason = "not measurable: 100% of the instances have text that the tokenizer does not know, or splits into letters"
+    assert set(withheld["flag"]) == {reason}
+    page = (full_demo.results / "report/index.html").read_text()
+    assert "Unknown nicknames: 100% of the instances have text" in page
+    assert "use words that the tokenizer knows" in page
+
+
+def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(grid: Grid) -> None:
+    left_out = {path.stem for path in grid.results.glob("plots/grid/*.svg") if "Left out" in path.read_text()}
     # The tokenizer of a classifier does not know nicknames, of which the figures of mu and eta show nothing.
-    left_out = {path.stem for path in results.glob("plots/grid/*.svg") if "Left out" in path.read_text()}
-    assert left_out == {"convergence", "synthetic"}
+    assert left_out == ({"convergence", "synthetic"} if "nicknames" in grid.datasets else set())
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from disks import mounted
+from disks import DAMAGES, mounted, truncate
 from project import Project
 
-from biasgrid.tables.files import empty_table, read_provenance, read_table, write_table
-from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
 TARGET = "results/summary.csv"
@@ -73,27 +71,10 @@ def fill(folder: Path) -> Path:
 # Damaged and foreign files ------------------------------------------------------------------------------------------
 
 
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def replace(path: Path) -> None:
-    write_table(empty_table(SYNTHETIC), path, SYNTHETIC, {})
-
-
-def strip_provenance(path: Path) -> None:
-    pl.read_parquet(path).write_parquet(path)
-
-
-DAMAGES = [
-    (truncate, r"not a readable .* table"),
-    (replace, r"(not made from what .* holds now|made by another model than that of|does not fit the schema of)"),
-    (strip_provenance, r"has no provenance; expected a table that biasgrid wrote"),
-]
-
-
 @pytest.mark.parametrize(("damage", "message"), DAMAGES)
-@pytest.mark.parametrize("names", [(INSTANCES, PREDICTIONS), (SUMS,), (MEASURES,)])
+@pytest.mark.parametrize(
+    "names", [(INSTANCES, PREDICTIONS), *(pytest.param((name,), marks=pytest.mark.long) for name in (SUMS, MEASURES))]
+)
 def test_a_file_that_is_damaged_or_not_ours_is_named_and_not_used(
     project: Project, finished: Project, damage: Callable[[Path], None], message: str, names: tuple[str, ...]
 ):
@@ -135,13 +116,18 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
 @pytest.mark.parametrize(
     ("removed", "named"),
     [
-        ("models/spare.json", "models/spare.json"),
         ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+parquet"),
-        ("sums/religion/answering.parquet", r"(sums|evidence|evidence_parts)/religion/answering.parquet"),
-        ("measures/religion/answering.parquet", r"(measures|intervals|design)/religion/answering.parquet"),
-        ("summary.csv", r"summary.(csv|parquet)"),
         ("plots/gender", r"plots/gender/\w+.(svg|png)"),
-        ("report/index.html", "report/index.html"),
+        *(
+            pytest.param(removed, named, marks=pytest.mark.long)
+            for removed, named in {
+                "models/spare.json": "models/spare.json",
+                "sums/religion/answering.parquet": r"(sums|evidence|evidence_parts)/religion/answering.parquet",
+                "measures/religion/answering.parquet": r"(measures|intervals|design)/religion/answering.parquet",
+                "summary.csv": r"summary.(csv|parquet)",
+                "report/index.html": "report/index.html",
+            }.items()
+        ),
     ],
 )
 def test_a_full_disk_is_named_and_leaves_no_half_file(small_disk: Project, finished: Project, removed: str, named: str):

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from file_server import serve
 from golden import FOLDER, needs_golden_files
+from hub import serve
 from polars.testing import assert_frame_equal
 from project import Project
 from shared import made_once

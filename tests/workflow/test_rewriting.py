@@ -111,15 +111,5 @@ def plain_cosine(folder: Path, texts: list[str]) -> float:
     return float(torch.nn.functional.cosine_similarity(*means))
 
 
-def test_other_words_of_groups_ask_anew_but_another_threshold_does_not(asked: Project, tmp_path: Path) -> None:
-    project = asked.clone(tmp_path / "clone")
-    file = project.folder / "config/small.yaml"
-    file.write_text(file.read_text().replace("repetitions: 5", "repetitions: 5\n    threshold: 0.3"))
-    assert {"predict", "expand"} & project.planned().keys() == set()
-    groups = project.folder / GROUPS
-    groups.write_text(groups.read_text().replace("brother", "stepbrother"))
-    assert {"expand", "predict"} <= project.planned().keys()
-
-
 def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:
     assert_frozen("rewriting", asked.folder / "results/letters")

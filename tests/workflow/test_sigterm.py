@@ -9,11 +9,9 @@ from typing import Any
 import polars as pl
 import psutil
 import pytest
-from held_shards import has_parts, hold_shards, log_of
 from polars.testing import assert_frame_equal
 from project import Project
-from slurm_cluster import SlurmCluster, wait_until
-from slurm_project import SlurmProject, name_of_job
+from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
 
 SHARDS = ["1-of-2", "2-of-2"]
 MEASURES = "results/measures/gender/answering.parquet"
@@ -70,7 +68,7 @@ def test_local_jobs_end_with_snakemake(finished: Project, small_config: dict[str
     check_goes_on(project, finished)
 
 
-@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("running", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_jobs_of_slurm_are_cancelled(
     cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], running: bool, tmp_path: Path
 ):

@@ -8,11 +8,10 @@ from typing import Any
 
 import polars as pl
 import psutil
-from held_shards import has_parts, hold_shards, log_of
+import pytest
 from polars.testing import assert_frame_equal
 from project import ROOT, Project
-from slurm_cluster import SlurmCluster, wait_until
-from slurm_project import SlurmProject, name_of_job
+from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 SUMMARY = "results/summary.csv"
@@ -55,6 +54,7 @@ def test_every_rule_that_asks_or_trains_no_model_runs_where_snakemake_does():
     }
 
 
+@pytest.mark.long
 def test_killed_jobs_go_on_from_their_parts(
     cluster: SlurmCluster, finished: Project, small_config: dict[str, Any], tmp_path: Path
 ):

@@ -27,6 +27,12 @@ def workflow_folder() -> Path:
     return folder
 
 
+def demo_folder() -> Path:
+    """Returns where the demo is made: in the working folder where that has the workflow, else in one of its own."""
+    here = Path("Snakefile").is_file() and Path("config/demo.yaml").is_file()
+    return Path() if here else Path("biasgrid-demo")
+
+
 def set_up(folder: Path) -> None:
     """Copies the workflow's files into a folder, so that they can be changed there; one that has them stays as it is.
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from small_measures import with_options
-from small_records import classified, compare_groups, failure_rates, records_of, score_groups
+from small_measures import classified, compare_groups, failure_rates, records_of, score_groups, with_options
 
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence

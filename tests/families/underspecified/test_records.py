@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from small_cells import one_list, spans
-from small_records import score_groups
+from small_measures import score_groups
 
 from biasgrid.families.underspecified.observe import compare_subjects
 from biasgrid.families.underspecified.swap_groups import records_of_subjects

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.request import Request
 
 import pytest
-from file_server import FileServer, serve
+from hub import FileServer, serve
 
 from biasgrid.base.addresses import address_digest, public_address
 from biasgrid.base.faults import InputError

@@ -25,7 +25,7 @@ from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.schema import answer_schema
 
-DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
+DEMO = Path(__file__).parents[3] / "config" / "demo-full.yaml"
 runner = CliRunner()
 
 

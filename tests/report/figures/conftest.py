@@ -4,7 +4,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from small_figures import ATTRIBUTES, MODELS, SUBJECTS, TITLES
+from report_tables import ATTRIBUTES, MODELS, SUBJECTS, TITLES
 from small_measures import measures_of
 
 

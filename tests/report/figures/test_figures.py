@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from matplotlib.image import imread
 from matplotlib.text import Text
-from small_figures import (
+from report_tables import (
     ATTRIBUTES,
     FAITHS,
     GRID,

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from plotnine import labs
-from small_figures import (
+from report_tables import (
     ATTRIBUTES,
     FAITHS,
     GRID,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_inputs import inputs_of, job, small_inputs
+from small_grid import inputs_of, job, small_inputs
 from small_probes import CHESS
 
 from biasgrid.base.addresses import address_digest

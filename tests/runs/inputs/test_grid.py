@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from small_grid import ANSWERING, ATTRIBUTES
-from small_inputs import inputs_of, job, small_inputs
+from small_grid import ANSWERING, ATTRIBUTES, inputs_of, job, small_inputs
 from small_langfair import grid_of
 
 from biasgrid.config import load_config, parse_config
@@ -96,7 +95,7 @@ def test_a_job_that_was_submitted_reads_no_lists(inputs: GridInputs) -> None:
 
 
 def test_known_effects_are_of_models_that_have_learned_them_but_not_of_controls() -> None:
-    inputs = inputs_of(load_config(ROOT / "config/demo.yaml"))
+    inputs = inputs_of(load_config(ROOT / "config/demo-full.yaml"))
     learned = {dataset for _, dataset in inputs.synthetic_cells()}
     assert {"gender", "statements"} <= learned
     assert "placebo" in inputs.datasets

@@ -9,8 +9,7 @@ from shutil import copytree
 import pytest
 from project import ROOT
 from small_config import OF_ALL
-from small_grid import ANSWERING
-from small_inputs import general_inputs, inputs_of, job
+from small_grid import ANSWERING, general_inputs, inputs_of, job
 
 from biasgrid.config import Config, load_config, parse_config
 from biasgrid.runs.inputs.models import ModelInputs
@@ -22,7 +21,7 @@ HYPERPARAMETERS = {"epochs": 1, "learning_rate": 0.001, "batch_size": 8, "max_le
 @pytest.fixture(scope="module")
 def demo() -> ModelInputs:
     """The demo, whose models learn synthetic bias."""
-    return ModelInputs(inputs_of(load_config(ROOT / "config/demo.yaml")))
+    return ModelInputs(inputs_of(load_config(ROOT / "config/demo-full.yaml")))
 
 
 def servers(device: str = "auto") -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from project import ROOT
-from small_inputs import inputs_of, job
+from small_grid import inputs_of, job
 
 from biasgrid.config import load_config
 from biasgrid.report.figures.registry import GRID
@@ -19,7 +19,7 @@ OF_GRID, GENDER = job(of=GRID), job(of="gender")
 @pytest.fixture(scope="module")
 def pages() -> PageInputs:
     """The demo, which has a control, synthetic bias and datasets of all families."""
-    return PageInputs(inputs_of(load_config(ROOT / "config/demo.yaml"), with_lists=True), "config/demo.yaml")
+    return PageInputs(inputs_of(load_config(ROOT / "config/demo-full.yaml"), with_lists=True), "config/demo-full.yaml")
 
 
 def test_a_dataset_is_compared_over_the_models_that_fit(pages: PageInputs) -> None:
@@ -89,6 +89,6 @@ def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None
     assert list(facts["models"]) == pages.grid.run.models
     assert facts["models"]["weak-qa"] == {"kind": "QA", "label": "weak", "task": "question-answering"}
     assert facts["datasets"]["gender"]["templates"] == pages.figure_templates(GENDER)
-    assert (facts["config"], facts["title"]) == ("config/demo.yaml", "The demo grid")
-    assert pages.manifest_config(job()) == "config/demo.yaml"
-    assert pages.manifest_title(job()) == "The demo grid"
+    assert (facts["config"], facts["title"]) == ("config/demo-full.yaml", "The full demo grid")
+    assert pages.manifest_config(job()) == "config/demo-full.yaml"
+    assert pages.manifest_title(job()) == "The full demo grid"

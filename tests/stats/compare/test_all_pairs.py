@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from compared_cells import MARKS, cell_of, write_results
 from documents import read_document
+from grouped_cells import MARKS, cell_of, write_results
 from rich.console import Console
 from typer.testing import CliRunner
 from worlds import centred, world

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from compared_cells import cell_of
+from grouped_cells import cell_of
 
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.how_asked import how_asked, unlike_scales

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compared_cells import cell_of
+from grouped_cells import cell_of
 from worlds import centred, world
 
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models

@@ -128,19 +128,26 @@ def print_references(results: Path, labels: Sequence[str]) -> None:
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="folder for the demo; the workflow's files are copied there")] = Path(),
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="folder for the workflow and its results; by default biasgrid-demo, or a checkout that you are in"
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="twelve models and eleven datasets, in five minutes")] = False,
 ) -> None:
     """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.quickstart.stages import run_in_stages
-    from biasgrid.runs.workflow import set_up
+    from biasgrid.runs.workflow import demo_folder, set_up
 
+    folder, name = folder or demo_folder(), "demo-full" if full else "demo"
     with report_errors(BAD_INPUT):
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, print_text)
-        print_findings(folder / "results/demo")
+            run_in_stages(Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, print_text)
+        print_findings(folder / "results" / name)
 
 
 def init(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_figures import FAITHS, MODELS, by_pair, categories
+from report_tables import FAITHS, MODELS, by_pair, categories
 from small_measures import measures_of, table_of, with_known
 
 from biasgrid.report.figures.associations import clusters_left_out, significant_associations

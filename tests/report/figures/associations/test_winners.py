@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from small_figures import FAITHS, by_pair, categories
+from report_tables import FAITHS, by_pair, categories
 from small_measures import measures_of, with_known
 
 from biasgrid.report.figures.associations import winners

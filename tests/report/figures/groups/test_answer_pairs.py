@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from small_figures import FAITHS
+from report_tables import FAITHS
 from small_measures import measures_of
 
 from biasgrid.report.figures.groups import answer_pairs

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_figures import categories
+from report_tables import categories
 from small_groups import THRESHOLD, measured_groups
 from small_measures import measures_of, table_of, with_known
 
