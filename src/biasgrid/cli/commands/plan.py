@@ -22,8 +22,8 @@ from biasgrid.cli.tables import (
     estimate_text,
     fit_to_width,
     terminal_table,
-    time_text,
 )
+from biasgrid.jobs.run_progress import time_text
 
 if TYPE_CHECKING:
     from biasgrid.runs.counts import Estimate

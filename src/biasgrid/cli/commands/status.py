@@ -14,7 +14,8 @@ from rich.text import Text
 
 from biasgrid.cli.options import AsJson, ConfigPath, WordListsFolder, load_checked_config
 from biasgrid.cli.output import console, print_text, report_errors
-from biasgrid.cli.tables import cell_name, estimate_text, fit_to_width, number_text, terminal_table, time_text
+from biasgrid.cli.tables import cell_name, estimate_text, fit_to_width, number_text, terminal_table
+from biasgrid.jobs.run_progress import time_text
 
 if TYPE_CHECKING:
     from biasgrid.runs.failures import Failure

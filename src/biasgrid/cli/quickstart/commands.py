@@ -46,8 +46,8 @@ def try_model(
     Without --on, asks the first dataset that fits the model's task.
     """
     from biasgrid.cli.commands.summary import print_summary
+    from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.cli.quickstart.downsample import downsample_config
-    from biasgrid.cli.quickstart.stages import run_in_stages
     from biasgrid.runs.workflow import workflow_folder
 
     with report_errors(BAD_INPUT):
@@ -63,7 +63,7 @@ def try_model(
     names = ", ".join(content["datasets"])
     console.print(f"{one.section['label']}: {one.task}, asked about {names}", highlight=False)
     with report_errors():
-        run_in_stages(config, snakefile, os.cpu_count() or 1, print_text)
+        run_to_the_end(config, snakefile, os.cpu_count() or 1, command)
         results = Path(content["results"])
         print_summary(results)
         print_differences(results, tried)
@@ -129,14 +129,14 @@ def demo(
 ) -> None:
     """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
     from biasgrid.cli.commands.summary import print_findings
-    from biasgrid.cli.quickstart.stages import run_in_stages
+    from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import set_up
 
     with report_errors(BAD_INPUT):
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_in_stages(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, print_text)
+            run_to_the_end(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, f"biasgrid demo {folder}")
         print_findings(folder / "results/demo")
 
 
