@@ -18,6 +18,7 @@ from biasgrid.cli.commands.plan import plan
 from biasgrid.cli.commands.preview import preview
 from biasgrid.cli.commands.provenance import provenance
 from biasgrid.cli.commands.reference import reference
+from biasgrid.cli.commands.run import run
 from biasgrid.cli.commands.schema import schema
 from biasgrid.cli.commands.status import status
 from biasgrid.cli.commands.summary import summary
@@ -36,6 +37,7 @@ for _command in (
     ask,
     demo,
     init,
+    run,
     explain,
     compare,
     gate,

@@ -53,7 +53,7 @@ class AnsweredRows(NamedTuple):
         if self.of:
             parts[0] += f" ({100 * self.rows / self.of:.0f} %)"
         if self.rows_per_second:
-            parts.append(f"{self.rows_per_second:,.3g} rows/s")
+            parts.append(f"{self.rows_per_second:,.{0 if self.rows_per_second >= 10 else 1}f} rows/s")
         if self.seconds_left is not None:
             parts.append(f"{time_text(self.seconds_left)} left")
         return ", ".join(parts)
@@ -81,7 +81,8 @@ class RunProgress(NamedTuple):
         """The progress in a line."""
         at_work = ", ".join(self.stages) or "waits for jobs"
         rows = f"; {self.answered.text}" if self.answered else ""
-        return f"{time_text(self.seconds)}  {at_work}: {self.jobs} of {self.of} jobs done{rows}"
+        minutes, seconds = divmod(int(self.seconds), 60)
+        return f"{minutes}:{seconds:02}  {at_work}: {self.jobs} of {self.of} jobs done{rows}"
 
     @classmethod
     def of_line(cls, line: str) -> RunProgress | None:
