@@ -94,6 +94,7 @@ def core(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
         "config": run.config,
         "results": run.results,
         "level": run.level,
+        "trial": {"text": text} if (text := run.facts.trial_text()) else None,
         "asked_in_part": run.facts.coverage_sentences(),
         "findings": findings_of(run, tables),
         "models": [{"name": one.name, "label": one.label, "kind": one.kind, "task": one.task} for one in run.models],

@@ -11,6 +11,11 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import BAD_INPUT, print_text, report_errors
 
+MISSING_OF_TRIAL = (
+    "The rest is missing. To check the model on all of it, remove `limit` and set `sample: all` in the trial's config, "
+    "and run that first."
+)
+
 
 def gate(
     results: ResultsFolder,
@@ -65,6 +70,8 @@ def gate(
         conclusion = conclusion_text(checks, on, level)
         if junit is not None:
             write_text(junit, junit_report(checks, conclusion))
+    if trial := facts.trial_text(model):
+        print_text(f"{trial}. {MISSING_OF_TRIAL}")
     for sentence in facts.coverage_sentences(model):
         print_text(f"asked in part  {sentence}")
     for check in checks:

@@ -33,6 +33,7 @@ from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.design import Design, design_of, fill_attribute
 from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.families.underspecified.word_lists import AttributeRow, DesignItem, QuestionPrompt, WordLists
+from biasgrid.tables.claims.facts import COMPARISONS, ROWS
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
@@ -284,7 +285,9 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
         "subjects": len({(place * side, row) for pair in pairs for place, row in enumerate(pair)}),
         "attributes": len({item.attribute.name for item in items}),
         "templates": len({item.template for item in items}),
-        "rows": design.instances,
+        # A swap group has four: both orders of the question and of its negation.
+        COMPARISONS: design.instances // 4,
+        ROWS: design.instances,
     }
 
 
