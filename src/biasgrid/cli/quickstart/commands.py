@@ -14,8 +14,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.output import BAD_INPUT, console, print_text, report_errors
 
 if TYPE_CHECKING:
-    from biasgrid.config import Config
     from biasgrid.cli.quickstart.model import DescribedModel
+    from biasgrid.config import Config
 
 NOTES = {
     "limit": "a quick trial: without it, and with `sample: all`, the whole is asked, and nothing a second time",

@@ -47,6 +47,7 @@ class Counterfactual(Family):
     """Asks models of a task about cases, each with the terms of all groups."""
 
     name = "counterfactual"
+    unit = "cases"
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True

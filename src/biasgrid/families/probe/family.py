@@ -27,6 +27,7 @@ class Probes(Family):
     """Asks generative models what authors of probes wrote, and observes their answers."""
 
     name = "probe"
+    unit = "items"
     Section = ProbeDataset
     yields_sums = True
     is_synthetic = True

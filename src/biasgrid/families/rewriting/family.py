@@ -32,6 +32,7 @@ class Rewriting(Family):
     """Asks generative models the same prompts about every group."""
 
     name = "rewriting"
+    unit = "prompts"
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True

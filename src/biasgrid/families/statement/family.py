@@ -33,6 +33,7 @@ class Statements(Family):
     """Asks generative models whether they agree with statements and their negations."""
 
     name = "statement"
+    unit = "statements"
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True

@@ -163,6 +163,7 @@ class Underspecified(Family):
     """Asks models for a variant which of two subjects an attribute belongs to."""
 
     name = "underspecified"
+    unit = "swap groups"
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True

@@ -56,6 +56,10 @@ class PageInputs:
         trial = [name for name in datasets if name not in self.controls.datasets] if self.grid.trial else []
         return claims_of({name: self.grid.measures_of(name) for name in datasets}) | ({"trial": trial} if trial else {})
 
+    def units(self) -> dict[str, str]:
+        """Returns what the numbers of each dataset are computed from, in words."""
+        return {name: self.grid.family(name).unit for name in self.grid.run.datasets}
+
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Returns how tables and plots name the selected models, and how these are scored on some datasets."""
         datasets = list(datasets)

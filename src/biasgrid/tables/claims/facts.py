@@ -166,7 +166,9 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
     """Returns of what a trial asked how little, such as `8 of 140 subjects, 53 of 1.37 million comparisons`."""
     units = COMPARISONS if COMPARISONS in coverage else ROWS
-    names = [name for name in coverage if name not in (ROWS, COMPARISONS)] + [units]
+    # Provenance has them in the order of the alphabet.
+    others = sorted({*coverage} - {ROWS, COMPARISONS}, key=lambda name: (name != "subjects", name))
+    names = [*others, units]
     return ", ".join(
         f"{count_text(coverage[name][0])} of {count_text(coverage[name][1])} {name}"
         for name in names
