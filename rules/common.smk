@@ -18,7 +18,7 @@ from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
-from biasgrid.jobs.run_progress import FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
+from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import remember_configs, upgrade_notice
@@ -168,4 +168,4 @@ onerror:
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if not is_for_programs():
-        print(f"{FAILED if failed else STOPPED}: {command_to_go_on()}", file=sys.stderr)
+        print(f"{RUN_FAILED if failed else STOPPED}: {command_to_go_on()}", file=sys.stderr)

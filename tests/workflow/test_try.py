@@ -114,7 +114,7 @@ def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
 def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) -> None:
     results, manifest = "results/try-my-model", json.loads(Path("results/try-my-model/manifest.json").read_text())
     refused = CliRunner().invoke(app, ["reference", "add", results])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "has no model of the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
     cells = {cell["dataset"]: cell for cell in json.loads(Path("references/mine.json").read_text())["cells"]}

@@ -16,12 +16,11 @@ from types import TracebackType
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from biasgrid.base.faults import UserError
-from biasgrid.cli.output import PlainConsole, print_text
+from biasgrid.cli.output import FAILED, INTERRUPTED, PlainConsole, print_text
 from biasgrid.jobs.run_progress import (
-    FAILED,
     FOR_PROGRAMS,
     PROGRESS,
+    RUN_FAILED,
     SECONDS_BETWEEN_LINES,
     STOPPED,
     RunProgress,
@@ -30,8 +29,6 @@ from biasgrid.jobs.run_progress import (
 
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
 LAST_LINES = 15
-INTERRUPTED = 130
-"""The exit code of commands that Ctrl-C ends."""
 
 
 class ProgressLog:
@@ -111,8 +108,7 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         go_on: the command that goes on with the run.
 
     Raises:
-        UserError: the run failed; with its last lines.
-        typer.Exit: it was interrupted.
+        typer.Exit: the run failed, after its last lines, or was interrupted.
     """
     line = ["snakemake", "--snakefile", str(snakefile), "--cores", str(cores), "--configfile", str(config)]
     # In a group of its own, which gets one signal from here, whether Ctrl-C or another program interrupts.
@@ -127,7 +123,8 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        raise UserError(f"{''.join(last)}{FAILED}: {go_on}")
+        print_text(f"{''.join(last)}{RUN_FAILED}: {go_on}", err=True)
+        raise typer.Exit(FAILED)
 
 
 def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:

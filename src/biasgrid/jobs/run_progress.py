@@ -32,7 +32,7 @@ FOR_PROGRAMS = "json"
 """Asks for a line a second that `RunProgress.of_line` reads, as commands do that draw a bar of their own."""
 SECONDS_BETWEEN_LINES = 60.0
 STOPPED = "Stopped. Finished work is kept. To go on"
-FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
+RUN_FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
 LINE_BEGINNING = "biasgrid: "
 SHARE_OF_TIME = 0.05
 """Which share of the time counting may take: a large grid is counted less often."""

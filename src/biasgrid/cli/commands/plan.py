@@ -59,9 +59,7 @@ def plan(
 ) -> None:
     """Shows what each cell of a grid costs and what is done; runs nothing.
 
-    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`;
-    `samples` has what can be tested of each, `intervals` the keys of `Forecast` in biasgrid.runs.forecast. `x_is` tells
-    how the number `x` is known: exact, sampled, at most or about.
+    docs/outputs.md lists the keys of the JSON.
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.counts import json_data, samples_told

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from biasgrid.cli.options import ConfigPath, load_checked_config
-from biasgrid.cli.output import BAD_INPUT, report_errors
+from biasgrid.cli.output import report_errors
 
 
 def run(
@@ -25,7 +25,7 @@ def run(
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import workflow_folder
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         results = Path(load_checked_config(config, None).results)
         own = Path("Snakefile")
         snakefile = own if own.is_file() else workflow_folder() / "Snakefile"

@@ -35,8 +35,7 @@ COLOURS: dict[ShardState, str] = {
 def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJson = False) -> None:
     """Shows what of a grid is done, running, failed and waiting.
 
-    The keys of the JSON are those of `Status`, `CellStatus` and `StatusTotals` in biasgrid.runs.status, both with those
-    of `AnsweredCount`; `x_is` tells how the number `x` is known: exact or at most.
+    docs/outputs.md lists the keys of the JSON.
     """
     from biasgrid.runs.counts import json_data
     from biasgrid.runs.status import read_status

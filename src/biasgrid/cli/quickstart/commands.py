@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import BAD_INPUT, console, print_text, report_errors
+from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
@@ -53,7 +53,7 @@ def try_model(
     from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.runs.workflow import workflow_folder
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         references, others = references_and_models(against or [])
         tried = describe_models([model, *others], labels, name, key)
         one = tried[0]
@@ -138,7 +138,7 @@ def demo(
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import set_up
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
@@ -158,7 +158,7 @@ def init(
     from biasgrid.runs.counts import samples_told
     from biasgrid.runs.workflow import workflow_folder
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         if config.exists():
             raise UserError(f"there is a {config} already; expected --config with another name")
         if not comma_separated(models):
