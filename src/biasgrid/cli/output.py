@@ -67,7 +67,8 @@ def report_errors() -> Iterator[None]:
             yield
     except (UserError, OSError, MemoryError) as error:
         print_text(message_of(error), err=True)
-        raise typer.Exit(BAD_INPUT if isinstance(error, UserError) else FAILED) from None
+        names_path = isinstance(error, OSError) and error.filename is not None
+        raise typer.Exit(BAD_INPUT if names_path or isinstance(error, UserError) else FAILED) from None
 
 
 def message_of(error: Exception) -> str:

@@ -10,13 +10,6 @@ from rich.text import Text
 from biasgrid.cli.output import console, report_errors
 from biasgrid.cli.tables import fit_to_width, number_text, terminal_table
 
-FAMILIES = {
-    "underspecified": "which of two people or groups did something, where the text does not say",
-    "statement": "whether the model agrees with what is said of people, and with its opposite",
-    "counterfactual": "the same text about one group after another",
-}
-"""What the families of these datasets ask."""
-
 
 @dataclass
 class ShippedDataset:
@@ -25,12 +18,14 @@ class ShippedDataset:
     Attributes:
         title: what it is about.
         family: its family.
+        asks: what models are asked, in a few words.
         rows: how many rows it has, without `limit` and `sample`.
         tasks: the tasks of the models that it is for.
     """
 
     title: str
     family: str
+    asks: str
     rows: float
     tasks: list[str] = field(default_factory=list)
 
@@ -48,9 +43,9 @@ def list_datasets() -> None:
     for name, one in shipped.items():
         table.add_row(name, one.title, one.family, ", ".join(one.tasks), number_text(one.rows))
     console.print(fit_to_width(table, ["about", "models"], console.width, names=4))
-    notes = [f"{family}: {asks}" for family, asks in FAMILIES.items()]
-    notes.append("Each has a control, NAME-placebo, which `try` and `init` ask with it.")
-    console.print(Text("\n" + "\n".join(notes), style="dim"))
+    notes = dict.fromkeys(f"\n{one.family}: {one.asks}" for one in shipped.values())
+    ending = "\nEach has a control, NAME-placebo, which `try` and `init` ask with it."
+    console.print(Text("".join([*notes, ending]), style="dim"))
 
 
 def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
@@ -77,7 +72,7 @@ def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
             if dataset not in found:
                 asked = lists[dataset, config.question(model, dataset).variant]
                 rows = instances_to_ask(config.reference_of_family(dataset), asked, None).instances
-                found[dataset] = ShippedDataset(section.title, section.family, rows)
+                found[dataset] = ShippedDataset(section.title, section.family, config.family(dataset).asks, rows)
             task = config.models[model].task.replace("-", " ")
             if task not in found[dataset].tasks:
                 found[dataset].tasks.append(task)

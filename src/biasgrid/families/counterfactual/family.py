@@ -48,6 +48,7 @@ class Counterfactual(Family):
 
     name = "counterfactual"
     unit = "cases"
+    asks = "the same text about one group after another"
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True

@@ -33,6 +33,7 @@ class Rewriting(Family):
 
     name = "rewriting"
     unit = "prompts"
+    asks = "prompts, rewritten for every group"
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True

@@ -34,6 +34,7 @@ class Statements(Family):
 
     name = "statement"
     unit = "statements"
+    asks = "whether a model agrees with what is said of people, and with its opposite"
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True

@@ -164,6 +164,7 @@ class Underspecified(Family):
 
     name = "underspecified"
     unit = "swap groups"
+    asks = "which of two people or groups did something, where the text does not say"
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True
