@@ -97,8 +97,10 @@ def count_rows():
 
 
 def makes_the_grid():
-    """Returns whether a run makes all of the grid, not a few files alone."""
-    return "all" in {one.name for one in workflow.dag.targetrules}
+    """Returns whether a run makes all of the grid, not a part alone."""
+    settings = workflow.dag_settings
+    is_whole = not (settings.until or settings.omit_from or settings.batch)
+    return is_whole and "all" in {one.name for one in workflow.dag.targetrules}
 
 
 def command_to_go_on():

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -142,7 +143,12 @@ def demo(
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_to_the_end(Path("config/demo.yaml"), Path("Snakefile"), os.cpu_count() or 1, f"biasgrid demo {folder}")
+            run_to_the_end(
+                Path("config/demo.yaml"),
+                Path("Snakefile"),
+                os.cpu_count() or 1,
+                join(["biasgrid", "demo", str(folder)]),
+            )
         print_findings(folder / "results/demo")
 
 
