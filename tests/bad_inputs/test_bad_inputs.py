@@ -1,4 +1,4 @@
-"""Every bad input ends with one message and exit code 1, in time, and leaves nothing behind."""
+"""Every bad input ends with one message and exit code 2, in time, and leaves nothing behind."""
 
 from __future__ import annotations
 

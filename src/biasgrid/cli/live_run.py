@@ -10,8 +10,8 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -39,15 +39,6 @@ class ProgressLog:
         self.began = self.last = time.monotonic()
         self.seen: set[str] = set()
 
-    def __enter__(self) -> ProgressLog:
-        """Returns itself."""
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Has nothing to end."""
-
     def begin(self, stage: str) -> None:
         """Prints a stage at its first job."""
         if stage not in self.seen:
@@ -60,27 +51,20 @@ class ProgressLog:
             self.last = time.monotonic()
             print_text(now.text)
 
+    def close(self) -> None:
+        """Leaves the lines as they are."""
+
 
 class ProgressBars:
     """Draws a bar of the jobs of a run and, while a model is asked, one of its rows."""
 
     def __init__(self, console: PlainConsole) -> None:
-        """Prepares the bars."""
+        """Begins to draw."""
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
         self.progress = Progress(*columns, TimeElapsedColumn(), console=console)
         self.jobs = self.progress.add_task("starts", total=None, text="")
         self.rows: TaskID | None = None
-
-    def __enter__(self) -> ProgressBars:
-        """Begins to draw."""
         self.progress.start()
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Leaves the bars as they are."""
-        self.progress.stop()
 
     def begin(self, stage: str) -> None:
         """Names a stage beside the bar."""
@@ -96,6 +80,10 @@ class ProgressBars:
                 self.rows = self.progress.add_task("rows", total=None, text="")
             rows = now.answered
             self.progress.update(self.rows, completed=rows.rows, total=rows.of, text=rows.text)
+
+    def close(self) -> None:
+        """Leaves the bars as they are."""
+        self.progress.stop()
 
 
 def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> None:
@@ -131,7 +119,7 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
     """Shows how far a run is until it ends, and returns the last lines that it printed."""
     last: deque[str] = deque(maxlen=LAST_LINES)
     terminal = PlainConsole(stderr=True, markup=False, emoji=False)
-    with ProgressBars(terminal) if terminal.is_terminal else ProgressLog() as shown:
+    with closing(ProgressBars(terminal) if terminal.is_terminal else ProgressLog()) as shown:
         for line in process.stdout or ():
             if now := RunProgress.of_line(line):
                 shown.show(now)

@@ -184,4 +184,8 @@ def start_progress_lines(jobs: JobCounts, answered: Callable[[], AnsweredRows]) 
 def end_progress_lines() -> None:
     """Ends the lines of a run; in a notebook the process goes on."""
     while _running:
-        _running.pop().ended.set()
+        lines = _running.pop()
+        lines.ended.set()
+        if lines.for_programs:
+            # Their bars end where the run does.
+            sys.stderr.write(lines.line())

@@ -15,6 +15,7 @@ import typer
 from biasgrid.base.faults import UserError
 from biasgrid.cli.output import message_of, print_text, report_errors
 from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
+from biasgrid.tables.claims.numbers import format_number
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
@@ -116,4 +117,4 @@ def value_of_response(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)
