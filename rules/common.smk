@@ -4,6 +4,7 @@
 import atexit
 import builtins
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
+from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
@@ -92,6 +94,34 @@ def tries_of_job(short_of, wildcards, attempt):
 
 ASKING_RULES = ("capabilities", "predict", "predict_scorer")
 
+
+def count_jobs():
+    """Returns how many jobs are done, how many there are, and the rules of those that run."""
+    running = [one for job in list(workflow.scheduler.running) for one in (job.jobs if job.is_group() else [job])]
+    return workflow.scheduler.finished_jobs, len(workflow.dag), {job.rule.name for job in running}
+
+
+def count_rows():
+    """Returns how many rows are answered; imported here, because most jobs read the rules and need no more."""
+    from biasgrid.runs.status import answered_rows
+
+    return answered_rows(grid)
+
+
+def makes_the_grid():
+    """Returns whether a run makes all of the grid, not a part alone."""
+    settings = workflow.dag_settings
+    is_whole = not (settings.until or settings.omit_from or settings.batch)
+    return is_whole and "all" in {one.name for one in workflow.dag.targetrules}
+
+
+def command_to_go_on():
+    """Returns the command that goes on with this run: the one that was typed, where one was."""
+    from biasgrid.runs.audit import command
+
+    return shlex.join(["snakemake", *sys.argv[1:]]) if "snakemake" in sys.argv[0] else command(config_name)
+
+
 # Expressions in a profile know only what Python itself knows.
 builtins.tries = tries_of_job
 
@@ -124,11 +154,17 @@ onstart:
     end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
     start_fork_server()
+    start_progress_lines(count_jobs, count_rows)
 
 
 onsuccess:
+    end_progress_lines()
     if same := (read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}).get("same_models"):
         print(same, file=sys.stderr)
+    if makes_the_grid() and layout.summary("parquet").exists() and not is_for_programs():
+        from biasgrid.cli.commands.summary import print_findings
+
+        print_findings(Path(grid.results))
 
 
 # Where nothing is to be done Snakemake calls no handler, and a run of before may have failed.
@@ -136,11 +172,12 @@ onsuccess:
 def forget_failed_run():
     """Removes the manifest of a failed run where this one has found all that the grid needs."""
     if workflow.is_main_process and workflow.scheduler is not None and not (workflow.dryrun or workflow.touch):
-        if not len(workflow.dag) and "all" in {one.name for one in workflow.dag.targetrules}:
+        if not len(workflow.dag) and makes_the_grid():
             layout.failed_manifest.unlink(missing_ok=True)
 
 
 onerror:
+    end_progress_lines()
     from biasgrid.runs.manifest import UnfinishedJob, write_failed_manifest
 
     failed = {one for job in workflow.scheduler.failed for one in (job.jobs if job.is_group() else [job])}
@@ -153,3 +190,5 @@ onerror:
         write_failed_manifest(grid, config, config_name, unfinished)
     except UserError as error:
         raise WorkflowError(str(error)) from None
+    if not is_for_programs():
+        print(f"{RUN_FAILED if failed else STOPPED}: {command_to_go_on()}", file=sys.stderr)

@@ -62,6 +62,7 @@ rule summary:
         controls=pages.controls,
         claims=pages.claims(),
         groups=pages.group_numbers(),
+        units=pages.units(),
         code=inputs.code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

@@ -19,7 +19,7 @@ rule plot:
     log:
         layout.log("plot", "{of}"),
     wildcard_constraints:
-        of="|".join(pages.figures),
+        of="|".join(pages.figures) or "grid",
     localrule: True
     conda:
         "../envs/biasgrid.yaml"

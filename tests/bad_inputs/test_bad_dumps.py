@@ -1,4 +1,4 @@
-"""Every bad dump ends with one message and exit code 1, in time, and no table is written of it."""
+"""Every bad dump ends with one message and exit code 2, in time, and no table is written of it."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def told(folder: Path, name: str = "dump.json", out: str = "tables") -> str:
     """What is printed of a fault; nothing else may happen."""
     before = sorted(folder.rglob("*"))
     code, printed, message = import_dump(folder, name, out)
-    assert (code, printed) == (1, "")
+    assert (code, printed) == (2, "")
     assert "Traceback" not in message
     assert sorted(folder.rglob("*")) == before
     return message

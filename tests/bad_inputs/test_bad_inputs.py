@@ -1,4 +1,4 @@
-"""Every bad input ends with one message and exit code 1, in time, and leaves nothing behind."""
+"""Every bad input ends with one message and exit code 2, in time, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def told(project: Path) -> str:
     """What `validate` prints of a fault; nothing else may happen."""
     before = files(project)
     result = runner.invoke(app, ["validate", "config.yaml"])
-    assert result.exit_code == 1, result.output
+    assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
     assert files(project) == before
@@ -130,7 +130,7 @@ def test_a_pipe_is_not_waited_for(project: Path, name: str) -> None:
     (project / name).unlink()
     os.mkfifo(project / name)
     result = runner.invoke(app, ["validate", "config.yaml"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{name}: is a pipe or a device; expected" in result.stderr
 
 

@@ -138,14 +138,16 @@ def test_what_was_asked_of_word_lists_is_known(tmp_path: Path) -> None:
         templates=small_lists.LISTS["templates"] + "[subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",
     )
     assert not faults
-    whole = {"subjects": [4, 4], "attributes": [2, 2], "templates": [2, 2], "rows": [96, 96]}
+    whole = {"subjects": [4, 4], "attributes": [2, 2], "templates": [2, 2], "comparisons": [24, 24], "rows": [96, 96]}
     assert coverage_of("underspecified", lists) == whole
     assert coverage_text(whole) == ""
     some = coverage_of("underspecified", replace(lists, limit={"subjects": 3, "attributes": 1}))
-    assert some == {"subjects": [3, 4], "attributes": [1, 2], "templates": [2, 2], "rows": [24, 96]}
+    asked = {"subjects": [3, 4], "attributes": [1, 2], "templates": [2, 2]}
+    assert some == asked | {"comparisons": [6, 24], "rows": [24, 96]}
     assert coverage_text(some) == "25.0 % asked (3 of 4 subjects, 1 of 2 attributes, 2 of 2 templates, 24 of 96 rows)"
     sampled = coverage_of("underspecified", replace(lists, sample=Sample(units=1)))
-    assert sampled == {"subjects": [2, 4], "attributes": [1, 2], "templates": [1, 2], "rows": [4, 96]}
+    asked = {"subjects": [2, 4], "attributes": [1, 2], "templates": [1, 2]}
+    assert sampled == asked | {"comparisons": [1, 24], "rows": [4, 96]}
 
 
 def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
@@ -183,6 +185,23 @@ def test_datasets_that_were_asked_in_part_are_named_with_their_models_where_thes
     facts = GridFacts(cells={"a/m": {COVERAGE: some}, "a/n": {COVERAGE: whole}, "b/m": {}})
     assert facts.coverage_sentences() == ["a (m): 25.0 % asked (3 of 4 subjects, 24 of 96 rows)"]
     assert facts.coverage_sentences(["n"]) == []
+
+
+def test_a_trial_says_how_little_it_asked() -> None:
+    some = {
+        "attributes": [4, 70], "comparisons": [53, 1_372_000], "rows": [212, 5_488_000], "subjects": [8, 140],
+        "templates": [4, 4],
+    }  # fmt: skip
+    whole = {name: [of, of] for name, (_, of) in some.items()}
+    cells = {"gender/m": {COVERAGE: some}, "placebo/m": {COVERAGE: some}}
+    text = "8 of 140 subjects, 4 of 70 attributes, 53 of 1.37 million comparisons"
+    assert GridFacts(cells=cells, trial=["gender"]).trial_text() == f"Quick trial: {text}"
+    assert GridFacts(cells=cells).trial_text() == ""
+    assert GridFacts(cells={"gender/m": {COVERAGE: whole}}, trial=["gender"]).trial_text() == ""
+    other = {COVERAGE: {"items": [2, 30], "rows": [4, 1500]}}
+    two = GridFacts(cells=cells | {"jobs/m": other, "jobs/n": other}, trial=["gender", "jobs"])
+    assert two.trial_text() == f"Quick trial of gender: {text}; of jobs: 2 of 30 items, 4 of 1,500 rows"
+    assert two.trial_text(["n"]) == "Quick trial of jobs: 2 of 30 items, 4 of 1,500 rows"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_validate_shows_every_fault_and_no_traceback(tmp_path: Path) -> None:
     content |= {"scorin": "exact", "inference": {"precision": "half"}}
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(content))
     result = runner.invoke(app, ["validate", str(tmp_path / "c.yaml")])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stdout == ""
     assert "2 faults in the input:" in result.stderr
     line = (tmp_path / "c.yaml").read_text().split("\n").index("scorin: exact") + 1
@@ -60,7 +60,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     with (lists / "subjects" / "religion.txt").open("a") as file:
         file.write("[subj] a | b | c\n")
     result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo-full.yaml"), "--word-lists", str(lists)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "1 fault in the input:" in result.stderr
     assert "religion.txt, line 15: 2 '|' signs" in result.stderr
 
@@ -171,7 +171,7 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
 
 def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["summary", str(tmp_path)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"there is no {tmp_path}/summary.parquet: the run has not finished" in result.stderr
     assert "remove" not in result.stderr
 
@@ -186,14 +186,14 @@ def test_summary_of_a_folder_without_one_is_an_error_without_traceback(tmp_path:
 def test_provenance_of_what_is_no_table_is_an_error_without_traceback(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     result = runner.invoke(app, ["provenance", str(tmp_path / name)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.stderr
     assert "remove it" not in result.stderr
 
 
 def test_schema_outside_of_the_repository_is_an_error_without_traceback(tmp_path: Path) -> None:
     result = runner.invoke(app, ["schema", "--write", str(tmp_path)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"there is no {tmp_path}/workflow/schemas; run this in the root of the repository" in result.stderr
 
 
@@ -257,7 +257,7 @@ def test_status_prints_a_table_or_json(tmp_path: Path) -> None:
 def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, command: str) -> None:
     config = write_general_grid(tmp_path, scorin="exact", title=3)
     result = runner.invoke(app, [command, str(config)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "2 faults in the input:" in result.stderr
     line = config.read_text().split("\n").index("scorin: exact") + 1
     assert f"config.yaml, line {line}, scorin: unknown key (did you mean 'scoring'?)" in result.stderr

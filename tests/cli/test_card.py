@@ -131,11 +131,11 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
 
 def test_bad_input_is_told(results: Path) -> None:
     code, told = card(results, "--model", "nwe")
-    assert code == 1
+    assert code == 2
     assert "unknown name 'nwe' (did you mean 'new'?)" in told
     (results / "manifest.json").write_text(
         json.dumps({name: MANIFEST[name] for name in MANIFEST if name != "datasets"})
     )
     code, told = card(results, "--model", "new")
-    assert code == 1
+    assert code == 2
     assert "manifest.json: does not say what was asked; expected one of this version: run again" in told

@@ -111,7 +111,7 @@ def test_paths_of_no_use_are_named(
         write_dump()
     os.mkfifo(tmp_path / "pipe")
     code, told = run(*arguments)
-    assert (code, message in told) == (1, True), told
+    assert (code, message in told) == (2, True), told
 
 
 @pytest.mark.slow

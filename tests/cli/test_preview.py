@@ -36,6 +36,6 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
 )
 def test_what_cannot_be_shown_is_one_message(tmp_path: Path, arguments: list[str], message: str) -> None:
     result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), *arguments])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr

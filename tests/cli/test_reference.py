@@ -66,7 +66,7 @@ def test_a_run_without_models_of_the_hub_says_how_to_keep_others(tmp_path: Path)
     manifest["models"]["one"] = {"folder": "one"}
     (results / "manifest.json").write_text(json.dumps(manifest))
     refused = CliRunner().invoke(app, ["reference", "add", str(results), "--folder", str(tmp_path / "references")])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "to keep another, expected --model with one of one" in refused.stderr
     assert not (tmp_path / "references").exists()
 

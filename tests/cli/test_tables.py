@@ -16,9 +16,10 @@ from small_grid import read_grid, write_general_grid
 from biasgrid.cli.commands.plan import plan_table
 from biasgrid.cli.commands.status import status_table
 from biasgrid.cli.commands.summary import summary_tables
-from biasgrid.cli.tables import estimate_text, fit_to_width, number_text, terminal_table, time_text
+from biasgrid.cli.tables import estimate_text, fit_to_width, number_text, terminal_table
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
+from biasgrid.jobs.run_progress import time_text
 from biasgrid.runs import plan, status
 from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate
 from biasgrid.runs.layout import Layout

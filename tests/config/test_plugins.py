@@ -210,7 +210,7 @@ def test_what_a_plugin_raises_while_a_config_is_validated_is_a_fault_of_its_file
     file.write_text(re.sub(rf"( *)(def {function}\(.*)", rf"\1\2\n\1    {code}", file.read_text(), count=1))
     config.write_text(yaml.safe_dump(extending.config()))
     result = CliRunner().invoke(app, ["validate", str(config)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert re.search(rf"  \S*plugins/greetings.py, line \d+: {re.escape(says)}; expected code that runs", result.stderr)
 
 

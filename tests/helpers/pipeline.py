@@ -164,6 +164,7 @@ class Pipeline:
         made = {"parquet": layout.summary("parquet"), "csv": layout.summary("csv"), "convergence": layout.convergence}
         params = {"models": pages.models([DATASET]), "headlines": pages.headlines(), "controls": pages.controls}
         params |= {"marks": pages.summary_marks(self.job), "claims": pages.claims(), "groups": pages.group_numbers()}
+        params["units"] = pages.units()
         measures = [self.files["measures"]]
         self.run("summary", {"measures": measures}, made, params | {"statistics": statistics, "code": ""})
         self.summary = read_table(made["parquet"], SUMMARY)

@@ -65,7 +65,9 @@ def test_every_file_can_be_read(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_flags_and_they_alone_have_limits(folder: str) -> None:
     for section, measures in read_definitions(folder).sections.items():
-        assert {measure.limit is not None for measure in measures.values()} == {section in ("flags", "controls")}
+        assert {measure.limit is not None for measure in measures.values()} == {
+            section in ("flags", "controls", "comparisons")
+        }
 
 
 @pytest.mark.family("families share definitions with each other: which is a fact of all five")

@@ -6,7 +6,7 @@ from small_measures import with_known
 
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
-from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows, for_spreadsheets, headline_lines, summarise
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {
@@ -78,6 +78,25 @@ CERTAIN = {"generalises_to": "clusters", "clusters": 7, "method": "t", "n": 12}
 
 def known_of(model: str, dataset: str, *rows: dict[str, Any]) -> pl.DataFrame:
     return cell_of([CERTAIN | row for row in rows], model, dataset)
+
+
+@pytest.mark.parametrize(("counts", "flag"), [((3, 5, 20), "5 swap groups"), ((3, 12, 20), None), ((), None)])
+def test_cells_whose_tests_rest_on_little_are_flagged(counts: tuple[int, ...], flag: str | None) -> None:
+    tested = [
+        {"measure": "gamma", "subject": f"s{n}", "attribute": "cooks", "value": 0.1, "q": 0.5} | CERTAIN | {"n": n}
+        for n in counts
+    ]
+    # What could not be tested does not count.
+    untested = {"measure": "gamma", "subject": "rare", "attribute": "cooks", "value": 0.1} | CERTAIN | {"n": 1}
+    mu = {"measure": "mu", "value": 0.2} | CERTAIN
+    cell = cell_of([*tested, untested, untested | {"attribute": "reads"}, mu], "bert", "gender")
+    summary = summarise(cell, MODELS, HEADLINES, units={"gender": "swap groups"})
+    validate_table(summary, SUMMARY, "summary")
+    found = summary.filter(measure="few_comparisons")
+    texts = [f"half of the tested numbers rest on {flag} or fewer; 12 are the least to rely on"] if flag else []
+    assert found["flag"].to_list() == texts
+    assert not found["headline"].any()
+    assert flag_rows(summary)["flag"].to_list() == texts
 
 
 def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:

@@ -88,5 +88,5 @@ def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path
     assert "an earlier version; remove it and run snakemake" in project.audited().stderr
     manifest.unlink()
     found = project.audited()
-    assert (found.exit_code, found.stdout) == (1, "")
+    assert (found.exit_code, found.stdout) == (2, "")
     assert "there is no results/manifest.json; run snakemake with the config" in found.stderr

@@ -63,7 +63,7 @@ def test_the_command_line_prints_it(results: Path):
         printed = CliRunner().invoke(app, ["provenance", str(results / name)])
         assert json.loads(printed.output) == read_provenance(results / "summary.parquet")
     refused = CliRunner().invoke(app, ["provenance", str(results / "manifest.json")])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "manifest.json: not a table" in refused.output
 
 

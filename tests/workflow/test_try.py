@@ -26,8 +26,8 @@ from biasgrid.cli.app import app
 PAGE = read_document("docs/tutorial.md")
 TRY, EXPLAIN, MORE, GRID = (block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
 CONFIG = "try-my-model.yaml"
-CHANGES = {"biasgrid": [sys.executable, "-c", "from biasgrid.cli.app import app; app()"], "2": ["0.1"]}
-"""What stands in place of words of the page's first command: this package, and less time."""
+BIASGRID = [sys.executable, "-c", "from biasgrid.cli.app import app; app()"]
+LESS = ["--minutes", "0.1"]
 
 
 def save_answering(base: Path, folder: Path) -> None:
@@ -49,7 +49,7 @@ def tried(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
     def make(folder: Path) -> None:
         folder.mkdir()
         save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
-        line = [part for word in shlex.split(TRY[0]) for part in CHANGES.get(word, [word])]
+        line = [*BIASGRID, *shlex.split(TRY[0])[1:], *LESS]
         environment = os.environ | shared_starter()
         told = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         (folder / "told").write_text(told.stdout)
@@ -72,11 +72,15 @@ def said(line: str) -> str:
 
 def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     told = (tried / "told").read_text()
+    asked = r"Quick trial: [\d,]+ of 140 subjects, .* of 1\.37 million comparisons"
+    assert [bool(re.match(asked, line)) for line in told.splitlines()[:2]] == [True, False]
+    assert re.search(rf"\n{asked}\.\n", told)
     stages = [line.partition("s  ")[2] for line in told.splitlines() if " s  " in line]
     # The model is looked at while the questions are written.
     assert set(stages[:2]) == {"looks at the model", "writes the questions"}
     assert stages[2] == "asks the model"
-    assert set(stages[3:]) >= {"measures", "computes intervals", "draws", "writes the report"}
+    assert set(stages[3:]) >= {"measures", "computes intervals", "writes the report"}
+    assert not (tried / "results/try-my-model/plots").exists()
     config = yaml.safe_load((tried / CONFIG).read_text())
     assert config["run"] == {"models": ["my-model"], "datasets": ["gender", "gender-placebo"]}
     assert "limit" in config["datasets"]["gender"]
@@ -86,6 +90,17 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     assert f"snakemake --cores all --configfile {CONFIG}" in told
     assert re.search(r"my-model: .*no association of [\d,]+ tested stands out", told)
     assert "of its control (gender-placebo)" in told
+
+
+def test_page_and_card_say_that_it_is_a_trial_and_a_gate_says_what_is_missing(within: Path) -> None:
+    page = Path("results/try-my-model/report/index.html").read_text()
+    trial = next(line for line in Path("told").read_text().splitlines() if line.startswith("Quick trial: "))
+    assert f"<strong>{trial}.</strong>" in page
+    card = said("biasgrid card results/try-my-model --model my-model")
+    _, text = card.split("## Social bias\n")
+    assert text.strip().startswith(f"**{trial}.**")
+    gate = CliRunner().invoke(app, ["gate", "results/try-my-model", "--max", "gender.share_mu_corrected=1"])
+    assert gate.output.startswith(f"{trial}. The rest is missing. To check the model on all of it, remove `limit`")
 
 
 def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
@@ -99,7 +114,7 @@ def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
 def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) -> None:
     results, manifest = "results/try-my-model", json.loads(Path("results/try-my-model/manifest.json").read_text())
     refused = CliRunner().invoke(app, ["reference", "add", results])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "has no model of the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
     cells = {cell["dataset"]: cell for cell in json.loads(Path("references/mine.json").read_text())["cells"]}
@@ -121,7 +136,7 @@ def test_a_model_is_set_beside_others(small_config: dict[str, Any], tmp_path: Pa
     folder = small_config["models"]["answering"]["folder"]
     twin = shutil.copytree(folder, tmp_path / "twin")
     others = ["--against", str(twin), "--against", "BERT base"]
-    line = [*CHANGES["biasgrid"], "try", folder, "--on", "gender", "--minutes", "0.1", *others]
+    line = [*BIASGRID, "try", folder, "--on", "gender", *LESS, *others]
     told = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     (sentence,) = [line for line in told.splitlines() if line.startswith("gender, mu_corrected: ")]
     # It is the same model, and nobody knows what those of UnQover were asked.

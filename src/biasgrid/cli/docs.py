@@ -19,6 +19,7 @@ from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
+from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
 from biasgrid.tables.schema import answer_schema, table
 from biasgrid.tables.sums import SUMS
 
@@ -68,7 +69,9 @@ TABLES: Makers = {
     "measures of groups": lambda: measure_table(
         {**MEASURES_OF_GROUPS, "score": replace(MEASURES_OF_GROUPS["score"], title=" or ".join(SCORE_NAMES.values()))}
     ),
-    "validity flags": lambda: flag_table({name: family.flags for name, family in FAMILY_TABLES.items()}),
+    "validity flags": lambda: flag_table(
+        {name: {**family.flags, FEW_COMPARISONS: CONTROLS[FEW_COMPARISONS]} for name, family in FAMILY_TABLES.items()}
+    ),
     **GROUP_TABLES,
     **column_tables(SCHEMA_TABLES),
 }

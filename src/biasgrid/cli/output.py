@@ -12,15 +12,15 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from biasgrid.base.faults import UserError, out_of_memory
 from biasgrid.base.names import visible_text
 from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
 
-BAD_INPUT = 2
-"""The exit code where what was given is wrong."""
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+"""Exit codes, see docs/troubleshooting.md: work that failed or found a fault, wrong input, Ctrl-C."""
 
 
 class PlainConsole(Console):
@@ -60,18 +60,15 @@ def print_data(text: str) -> None:
 
 
 @contextmanager
-def report_errors(code: int = 1) -> Iterator[None]:
-    """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback.
-
-    Args:
-        code: the exit code.
-    """
+def report_errors() -> Iterator[None]:
+    """Ends the command with the message of a user's error, or of the system's or of memory, without a traceback."""
     try:
         with plugin_faults():
             yield
     except (UserError, OSError, MemoryError) as error:
         print_text(message_of(error), err=True)
-        raise typer.Exit(code) from None
+        names_path = isinstance(error, OSError) and error.filename is not None
+        raise typer.Exit(BAD_INPUT if names_path or isinstance(error, UserError) else FAILED) from None
 
 
 def message_of(error: Exception) -> str:
@@ -81,7 +78,30 @@ def message_of(error: Exception) -> str:
     return str(out_of_memory(error) or error)
 
 
-class Commands(TyperGroup):
+TYPE_WORDS = {
+    "<str>": "TEXT", "<list[str]>": "TEXT", "<path>": "PATH", "<int range>": "NUMBER", "<float range>": "NUMBER",
+}  # fmt: skip
+"""What help calls the values of options, by what typer calls them."""
+
+
+class PlainTypes:
+    """Commands whose help names no Python types, and none at all beside an option that takes no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Returns arguments and options."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in params:
+            if one.param_type_name == "option" and one.metavar is None:
+                shown = one.display_type_rich(ctx)
+                one.metavar = "" if one.is_flag else TYPE_WORDS.get(shown, shown)
+        return params
+
+
+class Command(PlainTypes, TyperCommand):
+    """A command."""
+
+
+class Commands(PlainTypes, TyperGroup):
     """Commands whose arguments are texts."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

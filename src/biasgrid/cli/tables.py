@@ -95,19 +95,6 @@ def number_text(value: float, unit: str = "") -> str:
     return f"{digits} {PREFIXES[size]}{unit}".rstrip()
 
 
-def time_text(seconds: float) -> str:
-    """Returns a time in its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 24 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    hours = round(minutes / 60)
-    return f"{hours // 24:,} d {hours % 24} h"
-
-
 def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
     """Returns an estimate with its mark, `-` where it is unknown."""
     return "-" if figure.value is None else ("" if figure.exact else "~") + word(figure.value)

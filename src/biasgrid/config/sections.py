@@ -108,8 +108,8 @@ class Report(Section):
     megabytes: float = Field(
         8, gt=0, description="how large it may become: sentences behind numbers are carried as far as they fit"
     )
-    figures: Literal["main", "all"] = Field(
-        "main", description="which figures are drawn: those of most readers, or those of an appendix, too"
+    figures: Literal["none", "main", "all"] = Field(
+        "main", description="which figures are drawn: none, those of most readers, or those of an appendix, too"
     )
     references: list[str] = Field(
         default_factory=list,
@@ -175,6 +175,11 @@ class Config(Section):
     """A whole config."""
 
     title: str = Field("biasgrid", description="title of the report")
+    trial: bool = Field(
+        False,
+        description="whether this is a quick trial, as `biasgrid try` writes: page, card and terminal then begin with "
+        "how little was asked",
+    )
     results: str = Field("results", pattern=FOLDER_PATTERN, description="folder of everything that is made")
     word_lists: str = Field("word_lists", description="folder of the word lists")
     scoring: Scoring = Field(

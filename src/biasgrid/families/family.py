@@ -223,6 +223,8 @@ class Family(ABC):
         grid_figures: figures that compare the cells of all datasets, by their names.
         group_number: the measure that says how a model treats a group of its datasets, by which families are compared;
             empty where none does.
+        unit: what the `n` of its numbers counts, in words.
+        asks: what models are asked, in a few words.
         instance_bytes: about how many bytes a row of its instances takes.
         formats: file formats of other projects in which its datasets and results are, by name.
         modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of its datasets or
@@ -240,6 +242,8 @@ class Family(ABC):
     is_synthetic: ClassVar[bool] = False
     grid_figures: ClassVar[Sequence[str]] = ()
     group_number: ClassVar[str] = ""
+    unit: ClassVar[str] = "comparisons"
+    asks: ClassVar[str] = ""
     instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Mapping[str, Format]] = {}
     modes: ClassVar[Mapping[str, str]] = {}

@@ -113,6 +113,7 @@ def card_text(card: Card) -> str:
     return markdown_template("card.md").render(
         card=card,
         rows=[row | in_words(row, card.facts) for row in rows],
+        trial=card.facts.trial_text([card.model]),
         asked_in_part=card.facts.coverage_sentences([card.model]),
         factors=list(dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)),
         controls=[row | {"name": row["options"].partition("=")[2]} for row in controls],

@@ -71,6 +71,7 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     script = bundle.page_script({dataset.family: dataset.reference for dataset in run.datasets if dataset.reference})
     return {
         "run": run,
+        "trial": run.facts.trial_text(),
         "asked_in_part": run.facts.coverage_sentences(),
         "policy": bundle.content_security_policy(script),
         # Made by this package and by plugins; what others wrote is within blocks, in letters and digits.

@@ -243,8 +243,11 @@ class Layout:
 def figures_of(config: Config) -> dict[str, dict[str, str]]:
     """Returns the figures of the grid and of each dataset that is measured: their references by name, in order.
 
-    Those of an appendix are among them where `report: {figures: all}` says so, or a dataset names them.
+    There are none where `report: {figures: none}` says so. Those of an appendix are among them where
+    `report: {figures: all}` says so, or a dataset names them.
     """
+    if config.report.figures == "none":
+        return {}
     measured = dict.fromkeys(dataset for _, dataset in config.cells())
     of_grid = [name for dataset in measured for name in config.family(dataset).grid_figures]
     if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.jobs.progress import Beat, read_beat
+from biasgrid.jobs.run_progress import AnsweredRows
 from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate, count_instances, table_facts, total
 from biasgrid.runs.failures import Failure, failure_of, other_failures
 from biasgrid.runs.layout import Layout, Shard
@@ -194,6 +195,12 @@ def read_status(config: Config) -> Status:
     ]
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
     return Status(cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed)
+
+
+def answered_rows(config: Config) -> AnsweredRows:
+    """Returns how many rows of a run are answered, with rate and time left; see `read_status`."""
+    totals = read_status(config).totals
+    return AnsweredRows(totals.rows, totals.instances.value, totals.rows_per_second, totals.seconds_left.value)
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:

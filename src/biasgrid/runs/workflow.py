@@ -70,6 +70,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
 
     from biasgrid.config import load_config
     from biasgrid.jobs.lock import unlock_results
+    from biasgrid.jobs.run_progress import end_progress_lines
 
     file = Path(snakefile or workflow_folder() / "Snakefile")
     if not file.is_file():
@@ -81,6 +82,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     try:
         is_done = args_to_api(arguments, parser)
     finally:
+        end_progress_lines()
         unlock_results()
     if not is_done:
         raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")

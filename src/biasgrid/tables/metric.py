@@ -301,8 +301,10 @@ CONTROL_DIFFERENCE = "control_difference"
 """The measure of how much larger the dataset's associations are than those of a control."""
 RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
-CONTROLS = read_definitions(SHARED).of("controls", "control_sizes")
-"""What stands in the summary of a dataset about its negative controls."""
+FEW_COMPARISONS = "few_comparisons"
+"""The validity flag of cells whose tests rest on little, in the summary alone."""
+CONTROLS = read_definitions(SHARED).of("controls", "control_sizes", "comparisons")
+"""What is in the summary of a dataset besides its own measures: about its negative controls, and `FEW_COMPARISONS`."""
 
 
 class Controls(NamedTuple):

@@ -14,9 +14,17 @@ from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
 from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
-from biasgrid.tables.controls import control, withheld_together
+from biasgrid.tables.controls import NUMBERS, ROW_NAMES, control, withheld_together
 from biasgrid.tables.measures import MARK_COLUMNS, SUMMARY, of_wholes
-from biasgrid.tables.metric import NO_CONTROLS, NOT_MEASURABLE, WITHHOLD_MARKS, Controls, options_of
+from biasgrid.tables.metric import (
+    CONTROLS,
+    FEW_COMPARISONS,
+    NO_CONTROLS,
+    NOT_MEASURABLE,
+    WITHHOLD_MARKS,
+    Controls,
+    options_of,
+)
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
@@ -77,6 +85,7 @@ def summarise(
     counted: CountedMeasures = MappingProxyType({}),
     planned: ItemsPlanned | None = None,
     sizes: pl.DataFrame | None = None,
+    units: Mapping[str, str] = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Picks what is measured of whole cells and bias types, over all templates, with its uncertainty.
 
@@ -89,6 +98,7 @@ def summarise(
         counted: for each dataset the measures whose tests are counted, see `counted_tests`.
         planned: the planning formula, see `with_marks`.
         sizes: how large what is associated is beside the controls, from `stats.compare.controls`.
+        units: for each dataset what `n` counts, see `few_comparisons`; of others nothing is said.
 
     Returns:
         Rows of `SUMMARY`: cells and their bias types in the order of their first appearance, headline measures first.
@@ -99,10 +109,12 @@ def summarise(
     # Which of all distances is the largest is tested over the terms alone, and is no number of its own.
     wholes = with_known_noise(of_wholes(measures).filter(pl.col("generalises_to").ne_missing(OVER_TERMS)))
     wholes = withheld_together(wholes, headline_places(headlines), controls)
-    found = significant_tests(counted_tests(measures, counted, wholes))
+    tests = counted_tests(measures, counted, wholes)
+    found = significant_tests(tests)
     headlined = found.join(headline_places(headlines), on=["dataset", "measure", "options"], how="semi")
     beside = measures.drop_nulls("control").select("model", "control").unique().rows()
     shown = [control(wholes, found, controls, beside), *([] if sizes is None else [sizes])]
+    shown.append(few_comparisons(tests, units))
     whole = pl.concat([wholes, headlined, *shown], how="diagonal_relaxed")
     lines = whole.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = whole.select("model", "dataset").unique(maintain_order=True)
@@ -121,6 +133,30 @@ def summarise(
         .pipe(with_marks, marks, planned)
         .select(list(SUMMARY.columns))
     )
+
+
+def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFrame:
+    """Says of which cells the tests rest on too little.
+
+    Args:
+        tests: from `counted_tests`.
+        units: for each dataset what `n` counts, in words.
+
+    Returns:
+        `model`, `dataset`, `measure` (`few_comparisons`), `options`, `value` (the median of `n` over what was tested),
+        `n` (how much that is), `left_out` and `flag`; nothing of cells that rest on enough.
+    """
+    limit = CONTROLS[FEW_COMPARISONS].limit
+    tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
+    cells = tested.group_by("model", "dataset", maintain_order=True).agg(pl.col("n").median(), pl.len())
+    rows = [
+        (model, dataset, FEW_COMPARISONS, "", median, count, 0, limit.problem.format(
+            value=median, flag=units[dataset], limit=limit.value
+        ))
+        for model, dataset, median, count in cells.rows()
+        if limit and median < limit.value
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
 
 
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:

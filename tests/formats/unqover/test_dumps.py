@@ -117,7 +117,7 @@ def test_a_file_in_place_of_the_folder_is_one_message(tmp_path: Path, out: str) 
     (tmp_path / "file").write_text("kept")
     (tmp_path / "source.json").write_text("".join(source_json(one_list(2))))
     result = CliRunner().invoke(app, ["import", "unqover", str(tmp_path / "source.json"), "--out", str(tmp_path / out)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{out}: cannot be written (" in result.stderr
     assert "Traceback" not in result.stderr
     assert (tmp_path / "file").read_text() == "kept"

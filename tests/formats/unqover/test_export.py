@@ -183,14 +183,14 @@ def test_the_command_refuses_an_incomplete_cell(tmp_path: Path, log: list[str]) 
     results = Results(tmp_path)
     results.write(first=1)
     result = results.export("--model", "none-qa", *log)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "none-qa on gender: of 12 instances, 1 have no prediction" in result.stderr
 
 
 def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:
     results = Results(tmp_path)
     result = results.export("--variant", "qa")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     path = results.folder / "instances" / "gender" / "qa.parquet"
     assert f"snakemake --configfile {results.config} --cores all {path}" in result.stderr
     results.write()

@@ -161,6 +161,6 @@ def test_the_command_writes_tables_with_their_origin(tmp_path: Path) -> None:
 def test_the_command_says_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("analyzing file x\n")
     result = runner.invoke(app, ["import", "unqover", str(tmp_path / "log.txt"), "--out", str(tmp_path / "out")])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "log.txt, line 1, column 1: 'analyzing file x\\n'; expected '{'" in result.stderr
     assert not (tmp_path / "out").exists()

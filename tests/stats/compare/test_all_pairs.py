@@ -180,15 +180,15 @@ def test_the_command_compares_runs(results: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> None:
-    assert "no model 'wek' (did you mean 'weak'?)" in told(str(results), "strong", "wek", code=1)
-    assert "'weak' is given twice" in told(str(results), "weak", "weak", code=1)
+    assert "no model 'wek' (did you mean 'weak'?)" in told(str(results), "strong", "wek", code=2)
+    assert "'weak' is given twice" in told(str(results), "weak", "weak", code=2)
     assert "no dataset 'moon'; expected one of world" in told(
-        str(results), "strong", "weak", "--dataset", "moon", code=1
+        str(results), "strong", "weak", "--dataset", "moon", code=2
     )
-    assert "expected a finished run" in told(str(tmp_path), "strong", "weak", code=1)
-    assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=1)
+    assert "expected a finished run" in told(str(tmp_path), "strong", "weak", code=2)
+    assert "there is no folder" in told(str(results), str(tmp_path / "none"), code=2)
     alone = write_results(tmp_path, {"strong": STRONG})
-    assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=1)
+    assert f"{alone} compares no models; `biasgrid summary" in told(str(alone), "strong", "weak", code=2)
 
 
 def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import BAD_INPUT, message_of, print_text, report_errors
+from biasgrid.cli.output import message_of, print_text, report_errors
 from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
+from biasgrid.tables.claims.numbers import format_number
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
@@ -32,10 +33,14 @@ def ask(
     key: ApiKey = None,
     as_json: Annotated[bool, typer.Option("--json", help="print a JSON object for each text")] = False,
 ) -> None:
-    """Answers what you type with what the grid would record of it.
+    """Asks a model single texts and shows exactly what a run would record.
 
-    The parts of a text have ` | ` between them. Question answering: CONTEXT | QUESTION | NAME | NAME. Masked language
-    models: TEXT WITH [MASK] | WORD | WORD. Models that write: PROMPT, or PROMPT | OPTION | OPTION. Classifiers: TEXT.
+    The parts of a text are separated by ` | `:
+
+    - question answering: CONTEXT | QUESTION | NAME | NAME
+    - masked language models: TEXT WITH [MASK] | WORD | WORD
+    - generative models: PROMPT, or PROMPT | OPTION | OPTION
+    - classifiers: TEXT
     """
     from transformers.utils.logging import disable_progress_bar
 
@@ -44,7 +49,7 @@ def ask(
 
     disable_progress_bar()
     logging.basicConfig(level=logging.ERROR)
-    with report_errors(BAD_INPUT), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
+    with report_errors(), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
         if texts and file is not None:
             raise UserError("texts and --file are given; expected one of them")
         (tried,) = describe_models([model], labels, name, key)
@@ -112,4 +117,4 @@ def value_of_response(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ import json
 import typer
 
 from biasgrid.cli.options import AsJson, ResultsFolder
-from biasgrid.cli.output import print_text, report_errors
+from biasgrid.cli.output import FAILED, print_text, report_errors
 
 
 def audit(
@@ -16,8 +16,8 @@ def audit(
 ) -> None:
     """Compares a run's files with its manifest: which are damaged, missing or foreign.
 
-    Ends with exit code 1 where any is damaged or missing, or where the last run failed: then it tells why, and what
-    that run has not made.
+    The exit code is 1 if a file is damaged or missing, or if the last run failed. Then it also says why, and what is
+    still to be made.
     """
     from biasgrid.runs.audit import audit_results
     from biasgrid.runs.counts import json_data
@@ -39,4 +39,4 @@ def audit(
         if found.command:
             print_text(f"To make them again:\n  {found.command}")
     if found.command:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)

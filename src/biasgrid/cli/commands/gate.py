@@ -9,7 +9,12 @@ import typer
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.options import ResultsFolder
-from biasgrid.cli.output import BAD_INPUT, print_text, report_errors
+from biasgrid.cli.output import print_text, report_errors
+
+MISSING_OF_TRIAL = (
+    "The rest is missing. To check the model on all of it, remove `limit` and set `sample: all` in the trial's config, "
+    "and run that first."
+)
 
 
 def gate(
@@ -18,16 +23,16 @@ def gate(
         list[str] | None, typer.Option("--max", help="DATASET.MEASURE=NUMBER, the largest value; may be repeated")
     ] = None,
     config: Annotated[Path | None, typer.Option(help="a config with `thresholds`")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="name of a model to judge, in place of all")] = None,
-    on: Annotated[Literal["interval", "value"], typer.Option(help="what is judged: the upper end, or the value")] = (
+    model: Annotated[list[str] | None, typer.Option(help="name of a model to check, in place of all")] = None,
+    on: Annotated[Literal["interval", "value"], typer.Option(help="what is checked: the upper end, or the value")] = (
         "interval"
     ),
     junit: Annotated[Path | None, typer.Option(help="write a JUnit file for pipelines")] = None,
 ) -> None:
-    """Judges measures by thresholds.
+    """Checks measures against thresholds.
 
-    Exit code 0: all are within their thresholds; 1: the upper end of an interval lies above; 3: none does, but
-    something is not measurable; 2: bad input.
+    The exit code is 0 if all are within their thresholds, 1 if the upper end of an interval is above one, 3 if none is
+    but something is not measurable, and 2 for bad input.
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (
@@ -42,7 +47,7 @@ def gate(
     from biasgrid.runs.results import Results
     from biasgrid.tables.claims.facts import GridFacts
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         thresholds = parse_thresholds(largest or [], "--max")
         if config is not None:
             chosen = load_config(config).thresholds
@@ -65,6 +70,8 @@ def gate(
         conclusion = conclusion_text(checks, on, level)
         if junit is not None:
             write_text(junit, junit_report(checks, conclusion))
+    if trial := facts.trial_text(model):
+        print_text(f"{trial}. {MISSING_OF_TRIAL}")
     for sentence in facts.coverage_sentences(model):
         print_text(f"asked in part  {sentence}")
     for check in checks:

@@ -21,8 +21,8 @@ from biasgrid.cli.tables import (
     estimate_text,
     fit_to_width,
     terminal_table,
-    time_text,
 )
+from biasgrid.jobs.run_progress import time_text
 
 if TYPE_CHECKING:
     from biasgrid.runs.counts import Estimate
@@ -58,9 +58,7 @@ def plan(
 ) -> None:
     """Shows what each cell of a grid costs and what is done; runs nothing.
 
-    The keys of the JSON are those of `Plan`, `CellPlan` and `Totals` in biasgrid.runs.plan, both with those of `Costs`;
-    `samples` has what can be tested of each, `intervals` the keys of `Forecast` in biasgrid.runs.forecast. `x_is` tells
-    how the number `x` is known: exact or about.
+    docs/outputs.md lists the keys of the JSON.
     """
     from biasgrid.config import load_word_lists
     from biasgrid.runs.counts import json_data, samples_told

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import console, print_text, report_errors
+from biasgrid.cli.output import Command, Commands, console, print_text, report_errors
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
 
-reference = typer.Typer(no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them.")
+reference = typer.Typer(
+    cls=Commands, no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them."
+)
 MeasuredResults = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
 Folder = Annotated[Path, typer.Option("--folder", help="folder of your own references")]
 
 
-@reference.command()
+@reference.command(cls=Command, epilog="Example: `biasgrid reference add results --model b --name mine`")
 def add(
     results: MeasuredResults,
     model: Annotated[list[str] | None, typer.Option(help="name of a model, in place of all from the hub")] = None,
@@ -43,9 +45,9 @@ def add(
     print_text(f"{path}: {len(stored.figures)} numbers of {len(stored.cells)} cells")
 
 
-@reference.command("list")
+@reference.command("list", cls=Command, epilog="Example: `biasgrid reference list`")
 def list_references(folder: Folder = OWN_REFERENCES) -> None:
-    """Tells which references there are: those that come with biasgrid, and your own."""
+    """Lists the references: those that come with biasgrid, and your own."""
     with report_errors():
         known = references_of(folder)
     for file, stored in known.items():
@@ -54,7 +56,7 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
         console.print(f"{file}: {labels}; {datasets}", soft_wrap=True, highlight=False)
 
 
-@reference.command("beside")
+@reference.command("beside", cls=Command, epilog="Example: `biasgrid reference beside results 'BERT base'`")
 def compare_with_references(
     results: MeasuredResults,
     name: Annotated[

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from biasgrid.cli.options import AsJson, ConfigPath, WordListsFolder, load_checked_config
 from biasgrid.cli.output import console, print_text, report_errors
-from biasgrid.cli.tables import cell_name, estimate_text, fit_to_width, number_text, terminal_table, time_text
+from biasgrid.cli.tables import cell_name, estimate_text, fit_to_width, number_text, terminal_table
+from biasgrid.jobs.run_progress import time_text
 
 if TYPE_CHECKING:
     from biasgrid.runs.failures import Failure
@@ -34,8 +35,7 @@ COLOURS: dict[ShardState, str] = {
 def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJson = False) -> None:
     """Shows what of a grid is done, running, failed and waiting.
 
-    The keys of the JSON are those of `Status`, `CellStatus` and `StatusTotals` in biasgrid.runs.status, both with those
-    of `AnsweredCount`; `x_is` tells how the number `x` is known: exact or about.
+    docs/outputs.md lists the keys of the JSON.
     """
     from biasgrid.runs.counts import json_data
     from biasgrid.runs.status import read_status

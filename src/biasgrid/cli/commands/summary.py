@@ -242,9 +242,11 @@ def print_report_path(results: Path) -> None:
 
 
 def coverage_lines(facts: GridFacts) -> Text:
-    """Returns of which datasets not all was asked, nothing where all was."""
+    """Returns that a run is a quick trial, or of which datasets not all was asked; nothing where all was."""
     lines = Text()
-    if sentences := facts.coverage_sentences():
+    if trial := facts.trial_text():
+        lines.append(f"{trial}.\n", "bold yellow")
+    elif sentences := facts.coverage_sentences():
         lines.append("Asked in part:\n", "bold yellow")
         lines.append("".join(f"  {sentence}\n" for sentence in sentences))
     return lines

@@ -6,20 +6,20 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import BAD_INPUT, console, print_text, report_errors
+from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
+    from biasgrid.config import Config
 
-SECONDS_AROUND = 45
-"""What a run takes besides the model's answers: questions, measures, intervals, figures and the report."""
 NOTES = {
-    "limit": "cut to the time: without it, and with `sample: all`, the whole is asked, and nothing a second time",
+    "limit": "a quick trial: without it, and with `sample: all`, the whole is asked, and nothing a second time",
     "word_lists": "CONTENT WARNING: these hold stereotypes, because they measure them",
 }
 Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
@@ -31,7 +31,9 @@ ApiKey = Annotated[str | None, typer.Option("--key", help="environment variable 
 def try_model(
     model: Annotated[str, typer.Argument(help="a folder, a name on the hub, or a server's address")],
     on: Datasets = "",
-    minutes: Annotated[float, typer.Option(min=0.1, help="about how long it may take")] = 2,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.1, help="ask less, so that it takes about so long on two processors")
+    ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(help="other models to measure, or labels of references; separated by commas, or repeated"),
@@ -40,18 +42,20 @@ def try_model(
     name: ServedName = None,
     key: ApiKey = None,
     folder: Annotated[Path, typer.Option(help="folder for the config")] = Path(),
+    figures: Annotated[bool, typer.Option("--figures", help="draw figures for papers, too")] = False,
 ) -> None:
     """Measures one model in minutes: its bias, how sure that is, and a config to go on with.
 
-    Without --on, asks the first dataset that fits the model's task.
+    Without --on, asks the first dataset that fits the model's task. How much is asked depends on the model's size
+    alone, so that the same command asks the same on every machine.
     """
     from biasgrid.cli.commands.summary import print_summary
-    from biasgrid.cli.quickstart.downsample import downsample_config
+    from biasgrid.cli.live_run import run_to_the_end
+    from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.cli.quickstart.model import leave_out_pronouns
-    from biasgrid.cli.quickstart.stages import run_in_stages
     from biasgrid.runs.workflow import workflow_folder
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         references, others = references_and_models(against or [])
         tried = describe_models([model, *others], labels, name, key)
         one = tried[0]
@@ -59,14 +63,17 @@ def try_model(
         content, fitting = config_template(tried, folder / "results" / f"try-{one.name}", on or "first")
         for note in leave_out_pronouns(content["datasets"], tried):
             print_text(note)
-        content = downsample_config(content, max(60 * minutes - SECONDS_AROUND, 5))
+        size = trial_size(tried, minutes)
+        content = downsample_config(content, size.rows) | ({} if figures else {"report": {"figures": "none"}})
         snakefile = workflow_folder() / "Snakefile"
         command = run_of(config, snakefile)
-        save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
-    names = ", ".join(content["datasets"])
-    console.print(f"{one.section['label']}: {one.task}, asked about {names}", highlight=False)
+        parsed = save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
+        names = ", ".join(content["datasets"])
+        for text in (trial_text(parsed), f"{one.section['label']}: {one.task}, asked about {names}", size.note):
+            if text:
+                print_text(text)
     with report_errors():
-        run_in_stages(config, snakefile, os.cpu_count() or 1, print_text)
+        run_to_the_end(config, snakefile, os.cpu_count() or 1, command)
         results = Path(content["results"])
         print_summary(results)
         print_differences(results, tried)
@@ -138,15 +145,17 @@ def demo(
 ) -> None:
     """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
     from biasgrid.cli.commands.summary import print_findings
-    from biasgrid.cli.quickstart.stages import run_in_stages
+    from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import demo_folder, set_up
 
-    folder, name = folder or demo_folder(), "demo-full" if full else "demo"
-    with report_errors(BAD_INPUT):
+    name = "demo-full" if full else "demo"
+    command = join(["biasgrid", "demo", *(["--full"] if full else []), *([str(folder)] if folder else [])])
+    folder = folder or demo_folder()
+    with report_errors():
         set_up(folder)
     with report_errors():
         with contextlib.chdir(folder):
-            run_in_stages(Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, print_text)
+            run_to_the_end(Path(f"config/{name}.yaml"), Path("Snakefile"), os.cpu_count() or 1, command)
         print_findings(folder / "results" / name)
 
 
@@ -159,9 +168,11 @@ def init(
     """Writes a config for your models, with every dataset that fits them; generative ones are asked samples."""
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
+    from biasgrid.config import load_word_lists
+    from biasgrid.runs.counts import samples_told
     from biasgrid.runs.workflow import workflow_folder
 
-    with report_errors(BAD_INPUT):
+    with report_errors():
         if config.exists():
             raise UserError(f"there is a {config} already; expected --config with another name")
         if not comma_separated(models):
@@ -177,20 +188,11 @@ def init(
             f"Run: {run_of(config, workflow / 'Snakefile')}",
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
-        save_config(config, sample_generative(content), head)
-        samples = told_of_samples(config)
+        parsed = save_config(config, sample_generative(content), head)
+        samples = list(samples_told(parsed, load_word_lists(parsed)))
     print_text(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
     for told in samples:
         print_text(told)
-
-
-def told_of_samples(config: Path) -> list[str]:
-    """Returns what can be tested of the samples of a config that was written."""
-    from biasgrid.config import load_word_lists, parse_config, read_config
-    from biasgrid.runs.counts import samples_told
-
-    parsed = parse_config(read_config(config), str(config))
-    return list(samples_told(parsed, load_word_lists(parsed)))
 
 
 def comma_separated(names: str) -> list[str]:
@@ -230,11 +232,12 @@ def config_template(tried: Sequence[DescribedModel], results: Path, on: str) -> 
     return content, fitting
 
 
-def save_config(config: Path, content: dict[str, Any], head: Sequence[str]) -> None:
-    """Writes a config, once it is known to have no faults."""
+def save_config(config: Path, content: dict[str, Any], head: Sequence[str]) -> Config:
+    """Writes a config, once it is known to have no faults, and returns it."""
     from biasgrid.base.files import write_text
     from biasgrid.cli.quickstart.config import config_text
     from biasgrid.config import parse_config
 
-    parse_config(content, str(config))
+    parsed = parse_config(content, str(config))
     write_text(config, config_text(content, head, NOTES))
+    return parsed

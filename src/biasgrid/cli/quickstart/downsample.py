@@ -1,61 +1,114 @@
-"""Datasets cut down to what a model answers in some time: fewer subjects and attributes first, then a sample."""
+"""Datasets cut down to a quick trial: fewer subjects and attributes first, then a sample.
+
+What a trial asks is decided by the size of its model alone, so that the same command asks the same on any machine.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biasgrid.config import load_word_lists, parse_config
+from biasgrid.config import Config, load_word_lists, parse_config
 from biasgrid.runs.plan import CellPlan, MachineRate, make_plan
+from biasgrid.tables.claims.facts import COVERAGE, GridFacts
 
+if TYPE_CHECKING:
+    from biasgrid.cli.quickstart.model import DescribedModel
+
+ROWS_BY_PARAMETERS = ((3e7, 40_000), (1.5e8, 8_000), (5e8, 3_000), (inf, 1_000))
+"""How many rows a trial asks of models of up to so many parameters, but for embeddings: what two processors answer in
+about `ANSWER_SECONDS`, and more of larger ones, which few people run there."""
+SERVER_REQUESTS = 600
+"""How many requests a trial sends to a server."""
+ANSWER_SECONDS = 75
+SECONDS_AROUND = 45
+"""What a trial takes besides the model's answers, about: questions, measures, intervals and the report."""
 SIZES = (32, 24, 16, 12, 10, 8, 6, 4)
 """How many subjects of each list, and attributes of each type, are tried. All templates stay: clusters are what
 intervals are over."""
-CONTROL_TIME = 0.25
-"""How long a control takes, of what a dataset takes."""
+CONTROL_SHARE = 0.25
+"""How much is asked of a control, of what is asked of a dataset."""
 CONTROL_ATTRIBUTES = 8
 """How many attributes of each type a control keeps at least: of fewer its size is too uncertain to be a null."""
-TIME_SHARE = 0.5
-"""How much of what the largest products reach inference does, on processors that were tried."""
-MOST_ROWS_IN_TIME = 3000.0
-"""Instances in a second and core, however small the model."""
-TOKENS = 512
-"""Of a batch whose products are timed."""
-REQUESTS = 5.0
-"""Requests in a second that a server is taken to answer."""
 
 
-def downsample_config(content: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+class TrialSize(NamedTuple):
+    """How much a trial asks.
+
+    Attributes:
+        whole: how many rows, or requests to a server, the size of its model allows.
+        minutes: how long it may take, None where nobody says so.
+    """
+
+    whole: int
+    minutes: float | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows, or requests, it asks, about."""
+        if self.minutes is None:
+            return self.whole
+        share = max(60 * self.minutes - SECONDS_AROUND, 5) / ANSWER_SECONDS
+        return round(min(share, 1) * self.whole)
+
+    @property
+    def note(self) -> str:
+        """What `--minutes` has changed, in words; empty where nobody gave it."""
+        if self.minutes is None:
+            return ""
+        if self.rows < self.whole:
+            return f"--minutes {self.minutes:g} lowers it from about {self.whole:,} rows to {self.rows:,}."
+        return f"The model's size decides how much is asked: --minutes {self.minutes:g} does not lower it."
+
+
+def trial_size(models: Sequence[DescribedModel], minutes: float | None) -> TrialSize:
+    """Returns how much a trial asks: what is right for the largest of its models.
+
+    Args:
+        models: the models; one whose size nobody knows counts as a large one.
+        minutes: how long the trial may take.
+    """
+    from biasgrid.inference.checkpoints.cost import parameters
+
+    sizes = []
+    for model in models:
+        count = parameters(model.folder) if model.folder else None
+        rows = next(rows for most, rows in ROWS_BY_PARAMETERS if (inf if count is None else count) <= most)
+        sizes.append(rows if model.folder else SERVER_REQUESTS)
+    return TrialSize(min(sizes), minutes)
+
+
+def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
     """Cuts the datasets of a config down.
 
     Args:
         content: the config, with whole datasets.
-        seconds: how long the models shall answer, all datasets together.
+        rows: how many rows, or requests to a server, each of its models shall answer, all datasets together.
 
     Returns:
-        The config, with `limit` and `sample` where a dataset would take longer than its share of the time.
+        The config of a trial, with `limit` and `sample` where a dataset has more than its share of the rows.
     """
     datasets = {name: deepcopy(section) for name, section in content["datasets"].items()}
-    times = {name: CONTROL_TIME if "control_of" in section else 1.0 for name, section in datasets.items()}
-    cores, tflops = os.cpu_count() or 1, measured_tflops()
+    shares = {name: CONTROL_SHARE if "control_of" in section else 1.0 for name, section in datasets.items()}
     for name, section in datasets.items():
-        each = seconds * times[name] / sum(times.values())
+        each = rows * shares[name] / sum(shares.values())
         fewest = CONTROL_ATTRIBUTES if "control_of" in section else 0
         for size in (None, *SIZES):
             if size is not None and "subjects" in section:
                 section["limit"] = {"subjects": size, "attributes": max(size, fewest)}
             cells = plan_dataset(content, name, section)
-            needed = sum(seconds_of_cell(cell, tflops, cores) for cell in cells)
+            needed = max(cell.requests.value or cell.instances.value or 0 for cell in cells)
             # A sample of half leaves each subject and attribute with enough; one of less would thin them out.
             if needed <= 2 * each or "subjects" not in section:
                 break
         share = max(round(each / needed, 4), 0.0001) if needed > each else None
         section["sample"] = {"share": share, "seed": 1} if share else "all"
         # One job at a time asks a server.
-        section["shards"] = 1 if any(cell.requests.value for cell in cells) else cores
-    return {**content, "datasets": datasets}
+        section["shards"] = 1 if any(cell.requests.value for cell in cells) else os.cpu_count() or 1
+    return {**content, "trial": True, "datasets": datasets}
 
 
 def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, Any]) -> Sequence[CellPlan]:
@@ -66,43 +119,20 @@ def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, An
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
 
-def seconds_of_cell(cell: CellPlan, tflops: float, cores: int) -> float:
-    """Returns how long a cell takes, about."""
-    rows = cell.instances.value or 0
-    if cell.requests.value:
-        return cell.requests.value / REQUESTS
-    flop = cell.flop.value if cell.flop.value is not None else 0
-    return max(flop * 1e-12 / (tflops * TIME_SHARE), rows / (MOST_ROWS_IN_TIME * cores))
+def trial_text(config: Config) -> str:
+    """Returns how little a trial will ask, as `GridFacts.trial_text` says it of one that was run."""
+    from biasgrid.base.references import load, stage
+    from biasgrid.runs.counts import one_token_of
+    from biasgrid.runs.layout import Layout
 
-
-def measured_tflops() -> float:
-    """Times products as large as those of a model of middle size: 10^12 operations in a second, of all free cores.
-
-    They are those of whichever library the engine would take, on one core, as each job has: products on several wait
-    for the core that others keep busy.
-    """
-    import torch
-
-    from biasgrid.inference.engine.autotune import seconds_of
-    from biasgrid.inference.engine.hardware import linear, one_dnn_computes
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    values, weight = (torch.ones(*shape, device=device) for shape in ((TOKENS, 768), (3072, 768)))
-    ways: dict[str, Callable[[], object]] = {"torch": lambda: torch.nn.functional.linear(values, weight)}
-    if one_dnn_computes(weight):
-        ways["oneDNN"] = lambda: linear(values, weight)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.inference_mode():
-            fastest = min(seconds_of(ways, device).values())
-    finally:
-        torch.set_num_threads(threads)
-    cores = 1 if device.type == "cuda" else free_cores()
-    return cores * 2 * TOKENS * 768 * 3072 / fastest * 1e-12
-
-
-def free_cores() -> float:
-    """Returns how many cores are left for as many jobs as there are cores, beside what else wants them now."""
-    cores = os.cpu_count() or 1
-    return cores * cores / (cores + os.getloadavg()[0])
+    datasets = [name for name in config.run.datasets if config.datasets[name].control_of is None]
+    lists, facts = load_word_lists(config), {}
+    for model, dataset in config.cells():
+        if dataset in datasets:
+            variant = config.question(model, dataset).variant
+            tokenizer = config.needed_variants[dataset, variant].tokenizer
+            one_token = one_token_of(Layout(config), tokenizer) if tokenizer else None
+            filters = {"one_token": one_token} if one_token else {}
+            expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+            facts[f"{dataset}/{model}"] = {COVERAGE: expand(lists[dataset, variant], **filters).facts[COVERAGE]}
+    return GridFacts(cells=facts, trial=datasets).trial_text()

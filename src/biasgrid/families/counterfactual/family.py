@@ -48,6 +48,8 @@ class Counterfactual(Family):
 
     name = "counterfactual"
     place = 2
+    unit = "cases"
+    asks = "the same text about one group after another"
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True

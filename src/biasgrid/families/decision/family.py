@@ -22,6 +22,8 @@ class DecisionFamily(Family):
 
     name = "decision"
     place = 7
+    unit = "questions"
+    asks = "decisions about people, Yes or No"
     Section = DecisionDataset
     yields_sums = True
     instance_bytes = 30.0

@@ -26,6 +26,8 @@ class MultipleChoice(Family):
 
     name = "multiple_choice"
     place = 6
+    unit = "questions"
+    asks = "questions with three options, one of which says that the answer is not known"
     Section = MultipleChoiceDataset
     yields_sums = True
     is_synthetic = True

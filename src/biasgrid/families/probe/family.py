@@ -28,6 +28,8 @@ class Probes(Family):
 
     name = "probe"
     place = 4
+    unit = "items"
+    asks = "what somebody writes in YAML; answers are free, and get marks"
     Section = ProbeDataset
     yields_sums = True
     is_synthetic = True

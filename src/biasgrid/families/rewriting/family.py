@@ -33,6 +33,8 @@ class Rewriting(Family):
 
     name = "rewriting"
     place = 5
+    unit = "prompts"
+    asks = "prompts, rewritten for every group"
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True

@@ -35,6 +35,8 @@ class Statements(Family):
 
     name = "statement"
     place = 3
+    unit = "statements"
+    asks = "whether a model agrees with what is said of people, and with its opposite"
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True

@@ -38,6 +38,7 @@ from biasgrid.families.underspecified.pack import (
     design_of,
     fill_attribute,
 )
+from biasgrid.tables.claims.facts import COMPARISONS, ROWS
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
 
@@ -286,7 +287,9 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
         "subjects": len({(place * side, row) for pair in pairs for place, row in enumerate(pair)}),
         "attributes": len({item.attribute.name for item in items}),
         "templates": len({item.template for item in items}),
-        "rows": design.instances,
+        # A swap group has four: both orders of the question and of its negation.
+        COMPARISONS: design.instances // 4,
+        ROWS: design.instances,
     }
 
 

@@ -157,6 +157,8 @@ class Underspecified(Family):
 
     name = "underspecified"
     place = 1
+    unit = "swap groups"
+    asks = "which of two people or groups did something, where the text does not say"
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True

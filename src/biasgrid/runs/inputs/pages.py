@@ -50,8 +50,15 @@ class PageInputs:
         return {dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets}
 
     def claims(self) -> dict[str, Any]:
-        """Returns which measures of each dataset are counted, and between what their numbers are."""
-        return claims_of({dataset: self.grid.measures_of(dataset) for dataset in self.grid.run.datasets})
+        """Returns which measures of each dataset are counted, between what their numbers are, and what a trial asks."""
+        datasets = self.grid.run.datasets
+        # What is no trial has no such fact, so that summaries of before stay as they are.
+        trial = [name for name in datasets if name not in self.controls.datasets] if self.grid.trial else []
+        return claims_of({name: self.grid.measures_of(name) for name in datasets}) | ({"trial": trial} if trial else {})
+
+    def units(self) -> dict[str, str]:
+        """Returns what the numbers of each dataset are computed from, in words."""
+        return {name: self.grid.family(name).unit for name in self.grid.run.datasets}
 
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Returns how tables and plots name the selected models, and how these are scored on some datasets."""

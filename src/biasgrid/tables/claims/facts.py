@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ SIZES = "sizes"
 CELL_FACTS = (COVERAGE, DETECTABLE)
 CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures are."""
-ROWS = "rows"
+ROWS, COMPARISONS = "rows", "comparisons"
 ANSWER_PROBABILITY = "answer_probability"
 """The measure of a cell that bounds some of its others."""
 IMPROBABLE = 0.1
@@ -43,6 +43,7 @@ class GridFacts(NamedTuple):
         silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
         relative: of each dataset the measures that the answer probability bounds, with those that it does not.
         cells: the facts of its cells.
+        trial: of a quick trial the datasets that it is about, without controls; empty of any other run.
     """
 
     counted: CountedMeasures = MappingProxyType({})
@@ -50,6 +51,7 @@ class GridFacts(NamedTuple):
     silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
     relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
+    trial: Sequence[str] = ()
 
     @classmethod
     def of_summary(cls, provenance: Mapping[str, Any]) -> GridFacts:
@@ -95,16 +97,23 @@ class GridFacts(NamedTuple):
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
         """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
+        return list(coverage_sentences(self._cells_of(models)))
+
+    def trial_text(self, models: Iterable[str] | None = None) -> str:
+        """Returns that a run is a quick trial, and how little it asked; empty where it is none, or asked all.
+
+        Args:
+            models: those that it is about, all by default.
+        """
+        cells = {cell: facts for cell, facts in self._cells_of(models).items() if cell.partition("/")[0] in self.trial}
+        sentences = list(coverage_sentences(cells, trial_counts))
+        if len(sentences) == 1 and len(self.trial) == 1:
+            return f"Quick trial: {sentences[0].partition(': ')[2]}"
+        return f"Quick trial of {'; of '.join(sentences)}" if sentences else ""
+
+    def _cells_of(self, models: Iterable[str] | None) -> CellFacts:
         chosen = set(models or ()) or None
-        return list(
-            coverage_sentences(
-                {
-                    cell: facts
-                    for cell, facts in self.cells.items()
-                    if chosen is None or cell.partition("/")[2] in chosen
-                }
-            )
-        )
+        return {cell: facts for cell, facts in self.cells.items() if chosen is None or cell.partition("/")[2] in chosen}
 
 
 NO_FACTS = GridFacts()
@@ -136,24 +145,6 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     return {"counted": counted, "ranges": ranges, "silenced": silenced, "relative": relative}
 
 
-def coverage_sentences(cells: CellFacts) -> Iterator[str]:
-    """Yields a sentence for each dataset of which not all rows were asked.
-
-    Args:
-        cells: the facts of cells; those without `COVERAGE` say nothing.
-    """
-    models: dict[str, dict[str, list[str]]] = {}
-    for cell, facts in cells.items():
-        dataset, _, model = cell.partition("/")
-        if COVERAGE in facts:
-            models.setdefault(dataset, {}).setdefault(coverage_text(facts[COVERAGE]), []).append(model)
-    for dataset, by_text in models.items():
-        for text, named in by_text.items():
-            if text:
-                of_models = "" if len(by_text) == 1 else f" ({', '.join(named)})"
-                yield f"{dataset}{of_models}: {text}"
-
-
 def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
     """Returns what share of a dataset was asked, such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`.
 
@@ -166,6 +157,46 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
     asked, whole = coverage[ROWS]
     if asked >= whole:
         return ""
-    parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in coverage.items() if name != ROWS]
+    counted = {name: counts for name, counts in coverage.items() if name not in (ROWS, COMPARISONS)}
+    parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in counted.items()]
     parts.append(f"{asked:,} of {whole:,} {ROWS}")
     return f"{format_number(100 * asked / whole)} % asked ({', '.join(parts)})"
+
+
+def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
+    """Returns of what a trial asked how little, such as `8 of 140 subjects, 53 of 1.37 million comparisons`."""
+    units = COMPARISONS if COMPARISONS in coverage else ROWS
+    # Provenance has them in the order of the alphabet.
+    others = sorted({*coverage} - {ROWS, COMPARISONS}, key=lambda name: (name != "subjects", name))
+    names = [*others, units]
+    return ", ".join(
+        f"{count_text(coverage[name][0])} of {count_text(coverage[name][1])} {name}"
+        for name in names
+        if coverage[name][0] < coverage[name][1]
+    )
+
+
+def count_text(count: int) -> str:
+    """Returns a count in digits, millions as such."""
+    return f"{count / 1e6:.3g} million" if count >= 1e6 else f"{count:,}"
+
+
+def coverage_sentences(
+    cells: CellFacts, text_of: Callable[[Mapping[str, Sequence[int]]], str] = coverage_text
+) -> Iterator[str]:
+    """Yields a sentence for each dataset of which not all rows were asked.
+
+    Args:
+        cells: the facts of cells; those without `COVERAGE` say nothing.
+        text_of: puts how much was asked into words, none where that was all.
+    """
+    models: dict[str, dict[str, list[str]]] = {}
+    for cell, facts in cells.items():
+        dataset, _, model = cell.partition("/")
+        if COVERAGE in facts:
+            models.setdefault(dataset, {}).setdefault(text_of(facts[COVERAGE]), []).append(model)
+    for dataset, by_text in models.items():
+        for text, named in by_text.items():
+            if text:
+                of_models = "" if len(by_text) == 1 else f" ({', '.join(named)})"
+                yield f"{dataset}{of_models}: {text}"

@@ -1,0 +1,79 @@
+"""The command that lists the datasets that come with biasgrid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.text import Text
+
+from biasgrid.cli.output import console, report_errors
+from biasgrid.cli.tables import fit_to_width, number_text, terminal_table
+
+
+@dataclass
+class ShippedDataset:
+    """A dataset that comes with biasgrid.
+
+    Attributes:
+        title: what it is about.
+        family: its family.
+        asks: what models are asked, in a few words.
+        rows: how many rows it has, without `limit` and `sample`.
+        tasks: the tasks of the models that it is for.
+    """
+
+    title: str
+    family: str
+    asks: str
+    rows: float
+    tasks: list[str] = field(default_factory=list)
+
+
+def list_datasets() -> None:
+    """Lists the datasets that come with biasgrid: what they ask, which models, and how many rows they have.
+
+    `try --on`, `init --on` and `datasets` in a config take these names.
+    """
+    from biasgrid.runs.workflow import workflow_folder
+
+    with report_errors():
+        shipped = shipped_datasets(workflow_folder())
+    table = terminal_table(["dataset", "about", "family", "models"], ["rows"], console.width)
+    for name, one in shipped.items():
+        table.add_row(name, one.title, one.family, ", ".join(one.tasks), number_text(one.rows))
+    console.print(fit_to_width(table, ["about", "models"], console.width, names=4))
+    notes = dict.fromkeys(f"\n{one.family}: {one.asks}" for one in shipped.values())
+    ending = "\nEach has a control, NAME-placebo, which `try` and `init` ask with it."
+    console.print(Text("".join([*notes, ending]), style="dim"))
+
+
+def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
+    """Returns the datasets that come with biasgrid, without controls, by name.
+
+    Args:
+        root: the folder that has `config/` and `word_lists/`.
+    """
+    from biasgrid.cli.quickstart.config import BUILT_IN_CONFIG
+    from biasgrid.config import load_word_lists, parse_config, read_config
+    from biasgrid.runs.counts import instances_to_ask
+
+    found: dict[str, ShippedDataset] = {}
+    for file in BUILT_IN_CONFIG:
+        content = read_config(root / "config" / file)
+        for section in content["datasets"].values():
+            section["sample"] = "all"
+        config = parse_config(content | {"word_lists": str(root / "word_lists")}, file)
+        lists = load_word_lists(config)
+        for model, dataset in config.cells():
+            section = config.datasets[dataset]
+            if section.control_of is not None:
+                continue
+            if dataset not in found:
+                asked = lists[dataset, config.question(model, dataset).variant]
+                rows = instances_to_ask(config.reference_of_family(dataset), asked, None).instances
+                found[dataset] = ShippedDataset(section.title, section.family, config.family(dataset).asks, rows)
+            task = config.models[model].task.replace("-", " ")
+            if task not in found[dataset].tasks:
+                found[dataset].tasks.append(task)
+    return found

@@ -1,0 +1,34 @@
+"""The command that runs a config."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from shlex import join
+from typing import Annotated
+
+import typer
+
+from biasgrid.cli.options import ConfigPath, load_checked_config
+from biasgrid.cli.output import report_errors
+
+
+def run(
+    config: ConfigPath,
+    cores: Annotated[int | None, typer.Option(min=1, help="how many processors to use, in place of all")] = None,
+) -> None:
+    """Runs a config to its end, with a bar; finished work is kept, and only what has changed is made again.
+
+    For a cluster, single files or other options of Snakemake, use `snakemake --configfile CONFIG` itself.
+    """
+    from biasgrid.cli.commands.summary import print_findings
+    from biasgrid.cli.live_run import run_to_the_end
+    from biasgrid.runs.workflow import workflow_folder
+
+    with report_errors():
+        results = Path(load_checked_config(config, None).results)
+        own = Path("Snakefile")
+        snakefile = own if own.is_file() else workflow_folder() / "Snakefile"
+    with report_errors():
+        run_to_the_end(config, snakefile, cores or os.cpu_count() or 1, join(["biasgrid", "run", str(config)]))
+        print_findings(results)

@@ -1,0 +1,142 @@
+"""A run of Snakemake with a bar of its progress, or with lines where there is no terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from biasgrid.cli.output import FAILED, INTERRUPTED, PlainConsole, print_text
+from biasgrid.jobs.run_progress import (
+    FOR_PROGRAMS,
+    PROGRESS,
+    RUN_FAILED,
+    SECONDS_BETWEEN_LINES,
+    STOPPED,
+    RunProgress,
+    stage_of,
+)
+
+STARTED = re.compile(r"^(?:local)?rule (\w+):")
+LAST_LINES = 15
+
+
+class ProgressLog:
+    """Prints each stage as it begins and, from time to time, how far the run is."""
+
+    def __init__(self) -> None:
+        """Begins to count time."""
+        self.began = self.last = time.monotonic()
+        self.seen: set[str] = set()
+
+    def begin(self, stage: str) -> None:
+        """Prints a stage at its first job."""
+        if stage not in self.seen:
+            self.seen.add(stage)
+            print_text(f"{time.monotonic() - self.began:5.0f} s  {stage}")
+
+    def show(self, now: RunProgress) -> None:
+        """Prints how far a run is, once a minute."""
+        if time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
+            self.last = time.monotonic()
+            print_text(now.text)
+
+    def close(self) -> None:
+        """Leaves the lines as they are."""
+
+
+class ProgressBars:
+    """Draws a bar of the jobs of a run and, while a model is asked, one of its rows."""
+
+    def __init__(self, console: PlainConsole) -> None:
+        """Begins to draw."""
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+        self.progress = Progress(*columns, TimeElapsedColumn(), console=console)
+        self.jobs = self.progress.add_task("starts", total=None, text="")
+        self.rows: TaskID | None = None
+        self.progress.start()
+
+    def begin(self, stage: str) -> None:
+        """Names a stage beside the bar."""
+        self.progress.update(self.jobs, description=stage)
+
+    def show(self, now: RunProgress) -> None:
+        """Draws how far a run is."""
+        if now.stages:
+            self.begin(", ".join(now.stages))
+        self.progress.update(self.jobs, completed=now.jobs, total=now.of, text=f"{now.jobs} of {now.of} jobs done")
+        if now.answered:
+            if self.rows is None:
+                self.rows = self.progress.add_task("rows", total=None, text="")
+            rows = now.answered
+            self.progress.update(self.rows, completed=rows.rows, total=rows.of, text=rows.text)
+
+    def close(self) -> None:
+        """Leaves the bars as they are."""
+        self.progress.stop()
+
+
+def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> None:
+    """Runs a grid to its end, and shows how far it is.
+
+    Args:
+        config: its config.
+        snakefile: the workflow.
+        cores: how many processors it may have.
+        go_on: the command that goes on with the run.
+
+    Raises:
+        typer.Exit: the run failed, after its last lines, or was interrupted.
+    """
+    line = ["snakemake", "--snakefile", str(snakefile), "--cores", str(cores), "--configfile", str(config)]
+    # In a group of its own, which gets one signal from here, whether Ctrl-C or another program interrupts.
+    process = subprocess.Popen(
+        [sys.executable, "-m", *line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True, env=os.environ | {PROGRESS: FOR_PROGRAMS},
+    )  # fmt: skip
+    try:
+        last = show_progress(process)
+    except KeyboardInterrupt:
+        end_run(process)
+        print_text(f"{STOPPED}: {go_on}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if process.wait():
+        print_text(f"{''.join(last)}{RUN_FAILED}: {go_on}", err=True)
+        raise typer.Exit(FAILED)
+
+
+def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
+    """Shows how far a run is until it ends, and returns the last lines that it printed."""
+    last: deque[str] = deque(maxlen=LAST_LINES)
+    terminal = PlainConsole(stderr=True, markup=False, emoji=False)
+    with closing(ProgressBars(terminal) if terminal.is_terminal else ProgressLog()) as shown:
+        for line in process.stdout or ():
+            if now := RunProgress.of_line(line):
+                shown.show(now)
+                continue
+            last.append(line)
+            rule = STARTED.match(line)
+            if rule and (stage := stage_of(rule[1])):
+                shown.begin(stage)
+    return last
+
+
+def end_run(process: subprocess.Popen[str]) -> None:
+    """Interrupts a run as Ctrl-C would, and waits for its end; a second Ctrl-C kills it."""
+    try:
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
