@@ -249,6 +249,10 @@ def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
 def mass(cell: CellAssociations, gamma: ByCluster) -> dict[str, Any]:
     """Strength of the mass part of gamma, as a share of the strength of gamma, with its jackknife interval.
 
+    Args:
+        cell: the associations.
+        gamma: those of probabilities by cluster.
+
     Returns:
         A row, with the factor by which masses change with the question as `flag`.
     """
