@@ -161,7 +161,7 @@ def texts_of(module: str) -> list[str]:
 
 def test_the_core_imports_and_names_no_family() -> None:
     names = {module.split(".")[1] for module in modules() if re.fullmatch(r"families\.\w+\.family", module)}
-    assert len(names) == 5
+    assert len(names) == 7
     core = [module for module in modules() if room(module) not in ("families", "formats")]
     folders = tuple(f"families.{name}" for name in names)
     assert [module for module in core if any(other.startswith(folders) for other in imports_of(module))] == []

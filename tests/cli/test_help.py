@@ -47,7 +47,7 @@ def test_commands_are_in_groups() -> None:
     assert "Exit codes: 0 done; 1 failed" in told
 
 
-@pytest.mark.parametrize("line", lines_of_commands(), ids=" ".join)
+@pytest.mark.parametrize("line", [*lines_of_commands()], ids=" ".join)
 def test_help_has_an_example_that_can_be_parsed_and_no_python(line: list[str]) -> None:
     told = said(*line, "-h")
     assert told == said(*line, "--help")

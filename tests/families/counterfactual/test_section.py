@@ -6,9 +6,10 @@ import pytest
 from small_config import changed, faults_of
 
 from biasgrid.config import parse_config
+from biasgrid.config.registry import BUILT_IN
 
 F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
-FAMILIES = "counterfactual, probe, rewriting, statement, underspecified"
+FAMILIES = ", ".join(sorted(BUILT_IN.families))
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
 
 

