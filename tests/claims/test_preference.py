@@ -20,8 +20,8 @@ from preference_worlds import (
     places_of,
     preferences,
 )
+from small_cells import design, with_scores
 from small_estimates import numbers_of, settings_of
-from small_tables import design, with_scores
 
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.measures import measures_of_swap_groups

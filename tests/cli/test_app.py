@@ -68,7 +68,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
 @pytest.mark.family("our grids ask all five")
 @pytest.mark.slow
 def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: Path) -> None:
-    for folder in ("workflow/schemas", "workflow/report", "config", "docs"):
+    for folder in ("workflow/schemas", "workflow/report", "config", "docs/public-benchmarks"):
         (tmp_path / folder).mkdir(parents=True)
     tables = {
         "README.md": ("measures of underspecified", "| `mu` | bias intensity as published: mean over subjects"),
@@ -79,6 +79,8 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
         "docs/probes.md": ("measures of probe", "| `by_group` | of a group: what a metric compares"),
         "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),
+        "docs/public-benchmarks/bbq.md": ("measures of multiple_choice", "| `bias_ambiguous` |"),
+        "docs/public-benchmarks/discrim-eval.md": ("measures of decision", "| `yes_share` |"),
     }
     for document, (name, _) in tables.items():
         text = f"before\n<!-- table: {name} -->\nout of date\n<!-- end of table -->\nafter\n"
@@ -207,7 +209,9 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     # Away from the repository, where results of the demo may lie, of whose models more can be said.
     run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path)
-    assert run.stdout == f"{config}: 52 cells, 21 variants of datasets, no faults.\n"
+    first, second = run.stdout.splitlines()
+    assert first == f"{config}: 52 cells, 21 variants of datasets, no faults."
+    assert second == "80 of 132 pairs of model and dataset are not asked, as the dataset is for other models"
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from small_cases import cases_of
+from small_cells import design, with_scores
 from small_estimates import estimates_of, reference, sums_of_cell
 from small_statements import instances_of
-from small_tables import design, predictions_of, with_scores
+from small_tables import predictions_of
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.cell import parts_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from small_tables import design, with_scores
+from small_cells import design, with_scores
 
 from biasgrid.families.underspecified.measures import measures_of_swap_groups
 from biasgrid.families.underspecified.sizes import CellAssociations, mass

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control
+from small_cells import design, with_scores
 from small_estimates import estimates_of, numbers_of, over
-from small_tables import design, with_scores
 
 from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm

@@ -27,11 +27,16 @@ def slow_expansion(lists: WordLists) -> list[tuple[object, ...]]:
                     continue
                 for attribute in attributes:
                     names = {f"[subj{which}]": name for which, (name, _) in enumerate(pair, start=1)}
+                    # An article is the template's or the attribute's, never a name.
+                    filled = template.text
+                    for head, text in attribute.texts.items():
+                        filled = filled.replace(head, text)
+                    articles = [word in ("a", "A") for word in filled.split(" ")]
                     words = template.text.split(" ")
                     for place, word in enumerate(words):
                         for head, text in {**attribute.texts, **names}.items():
-                            if word.startswith(head) and text[0] in "aeiouAEIOU" and words[place - 1] in ("a", "A"):
-                                words[place - 1] += "n" if place else ""
+                            if place and word.startswith(head) and text[0] in "aeiouAEIOU" and articles[place - 1]:
+                                words[place - 1] += "n"
                             words[place] = words[place].replace(head, text)
                     lead = f"{lists.filler}  " if lists.filler else ""
                     context, *questions = (lead + " ".join(words)).replace("[mask]", lists.mask or "").split("\t")

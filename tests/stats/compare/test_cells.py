@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from small_cells import design, with_scores
 from small_estimates import sums_of_cell
-from small_tables import design, with_scores
 
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
