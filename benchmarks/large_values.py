@@ -43,14 +43,14 @@ def demo_rows(summary: pl.DataFrame, strengths: dict[str, Any]) -> Iterator[tupl
     """Yields a row for each synthetic strength: ranges over the cells of underspecified questions.
 
     Args:
-        summary: schema `SUMMARY`, of a finished demo.
+        summary: schema `SUMMARY`, of a finished demo, whose models begin with the name of their strength.
         strengths: the largest synthetic differences, by name, or the parts of which they are the sums.
     """
     cells = summary.filter(measure="mu").drop_nulls("value").select("model", "dataset")
     rows = summary.join(cells, on=["model", "dataset"], how="semi").filter(pl.col("bias_type").is_null())
     for name, written in strengths.items():
         strength = total_strength(read_strength(written))
-        own = rows.filter(label=name)
+        own = rows.filter(pl.col("model").cast(pl.String).str.starts_with(f"{name}-"))
         of = {
             measure: own.filter(measure=measure) for measure in ("mu", "mu_corrected", "strength", "significant_tests")
         }

@@ -100,10 +100,10 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
         assert f"| {' | '.join(row)} |" in STATISTICS
     assert STATISTICS.count("| demo, ") == 3
     shared = {"dataset": "faith", "kind": "QA", "options": "", "left_out": 0, "headline": True, "clusters": 4}
-    cells = [("a", "none", 0.0021, 0.0), ("b", "weak", 0.1, 7.0), ("c", "weak", 0.2, 8.0)]
+    cells = [("none-qa", 0.0021, 0.0), ("weak-qa", 0.1, 7.0), ("weak-lm", 0.2, 8.0)]
     rows = [
-        {"model": model, "label": label, "measure": measure, "value": value, "n": n}
-        for model, label, mu, found in cells
+        {"model": model, "label": "tiny", "measure": measure, "value": value, "n": n}
+        for model, mu, found in cells
         for measure, value, n in (("mu", mu, 4), ("strength", -0.0001, 4), ("significant_tests", found, 10))
     ]
     made = list(script["demo_rows"](table_of(SUMMARY, rows, **shared), {"none": 0.0, "weak": 0.4}))

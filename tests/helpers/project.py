@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 from biasgrid.cli.app import app
 
 ROOT = Path(__file__).parents[2]
+SMALL = "config/small.yaml"
 TRACKED = [
     *("Snakefile", "rules", "workflow", "profiles", "envs", "word_lists", "reference", "src", "config"),
     "pyproject.toml",
@@ -28,30 +29,30 @@ TRACKED = [
 class Project:
     """A copy of the project's files; `config` is the small grid's config as a mapping."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.config_path = folder / "config" / "small.yaml"
+    def __init__(self, folder: Path, file: str = SMALL):
+        self.folder, self.file = folder, file
+        self.config_path = folder / file
 
     @classmethod
-    def create(cls, folder: Path, config: dict[str, Any]) -> Project:
+    def create(cls, folder: Path, config: dict[str, Any], file: str = SMALL) -> Project:
         folder.mkdir(parents=True, exist_ok=True)
         for name in TRACKED:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, folder / name)
-        project = cls(folder)
+        project = cls(folder, file)
         project.write_config(config)
         return project
 
     @classmethod
-    def finished(cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any]) -> Project:
+    def finished(cls, factory: pytest.TempPathFactory, name: str, config: dict[str, Any], file: str = SMALL) -> Project:
         """Gives a project that is run to the end once in a session: to be looked at, or cloned and then changed."""
-        return cls(made_once(factory, name, lambda folder: cls.create(folder, config).run()))
+        return cls(made_once(factory, name, lambda folder: cls.create(folder, config, file).run()), file)
 
     def clone(self, folder: Path) -> Project:
         """Copies everything that is there, results and Snakemake's records included, with all times."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-        return Project(folder)
+        return Project(folder, self.file)
 
     def read_config(self) -> dict[str, Any]:
         return yaml.safe_load(self.config_path.read_text())
@@ -66,7 +67,7 @@ class Project:
 
     def line(self, *arguments: str) -> list[str]:
         """The arguments of Snakemake's command line."""
-        return ["--configfile", "config/small.yaml", "--cores", "2", *arguments]
+        return ["--configfile", self.file, "--cores", "2", *arguments]
 
     def environment(self) -> dict[str, str]:
         # The copy's package, not the installed one, so that a test can change its code.

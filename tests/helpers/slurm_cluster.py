@@ -201,7 +201,7 @@ class SlurmProject(Project):
     def line(self, *arguments: str) -> list[str]:
         profile = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"]
         polling = ["--slurm-init-seconds-before-status-checks", "1"]
-        config = ["--configfile", "config/small.yaml"]
+        config = ["--configfile", self.file]
         return [*config, *profile, *polling, *arguments]
 
     def environment(self) -> dict[str, str]:

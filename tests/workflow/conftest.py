@@ -116,4 +116,5 @@ def full_demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def finished_demo(factory: pytest.TempPathFactory, name: str) -> Project:
-    return Project.finished(factory, name, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
+    file = f"config/{name}.yaml"
+    return Project.finished(factory, name, yaml.safe_load((ROOT / file).read_text()), file)

@@ -253,13 +253,13 @@ def test_figures_of_the_grid_name_no_cell_that_they_would_not_draw(grid: Grid) -
 def test_slurm_jobs_with_a_gpu_predict_cells_alike(
     demo: Project, cluster: SlurmCluster, tmp_path: Path, cells: list[tuple[str, str]] | None
 ):
-    grid = parse_config(demo.read_config(), "config/small.yaml")
+    grid = parse_config(demo.read_config(), demo.file)
     shards = {
         name_of_job(dataset, model, shard.predictions.stem): shard.predictions
         for model, dataset in cells or grid.cells()
         for shard in Layout(grid).shards(dataset, model)
     }
-    project = SlurmProject(demo.clone(tmp_path / "project").folder)
+    project = SlurmProject(demo.clone(tmp_path / "project").folder, demo.file)
     project.ask_for_gpus()
     for made in ("predictions", "timings"):
         shutil.rmtree(project.folder / grid.results / made)

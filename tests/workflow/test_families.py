@@ -12,7 +12,7 @@ from biasgrid.config import parse_config
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.tables.measures import SUMMARY
 
-CONFIG = "config/small.yaml"
+CONFIG = "config/demo.yaml"
 NUMBERS = {
     "gender": "--model strong-qa --subject Linda --attribute 'was an accountant'",
     "placebo": "--model none-lm --subject Brovel --attribute 'sat in the second row'",
@@ -81,18 +81,15 @@ def test_commands_show_the_grid(demo: Project) -> None:
         assert [dataset for dataset in NUMBERS if dataset not in shown] == []
 
 
-def test_other_thresholds_and_metrics_ask_no_model_again(demo: Project, tmp_path: Path) -> None:
+def test_other_thresholds_ask_no_model_again(demo: Project, tmp_path: Path) -> None:
     project = demo.clone(tmp_path / "clone")
     config = project.read_config()
-    for dataset, key in {"gender": "failure_threshold", "sentiment": "failure_threshold", "talk": "threshold"}.items():
+    thresholds = {"sentiment": "failure_threshold", "statements": "failure_threshold", "talk": "threshold"}
+    for dataset, key in thresholds.items():
         config["datasets"][dataset][key] = 0.33
-    config["datasets"]["statements"]["failure_threshold"] = 0.33
     project.write_config(config)
-    file = project.folder / PROBE
-    file.write_text(file.read_text().replace("share-of-expected", "accuracy"))
     planned = project.planned()
-    # Six cells of gender, and two of each other dataset but placebo and entailment.
-    assert planned["measure"] == planned["statistics"] == 14
+    assert planned["measure"] == planned["statistics"] == 2 * len(thresholds)
     assert planned.keys() == {"measure", "statistics", "compare", "plot", "summary", "report", "manifest"}
 
 

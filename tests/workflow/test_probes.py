@@ -124,6 +124,14 @@ def test_observations_are_read_anew(asked: Project, monkeypatch: pytest.MonkeyPa
     assert measures.filter(measure="stereotype_rate")["value"].item() == pytest.approx(expected)
 
 
+def test_another_metric_asks_no_model_again(asked: Project, tmp_path: Path) -> None:
+    project = asked.clone(tmp_path / "clone")
+    file = project.folder / CHESS
+    file.write_text(file.read_text().replace("share-of-expected", "accuracy"))
+    drawn = {"plot", "summary", "report", "manifest"}
+    assert project.planned().keys() == {"measure", "statistics", "compare", *drawn}
+
+
 def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> None:
     config = yaml.safe_load(FILES[CONFIG]) | {"synthetic": {"strengths": {"strong": 0.8}, "repeats": 10, "seed": 1}}
     del config["datasets"]["written"], config["models"]["writer"]["folder"]
