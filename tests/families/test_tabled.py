@@ -22,10 +22,11 @@ def test_groups_templates_and_failures_of_a_cell_are_tabled(groups: pl.DataFrame
         pl.col("group").is_not_null(), pl.col("other").is_null(), pl.col("template").is_null(), measure="score",
         options="score=mean_class_probability, mode=group",
     )  # fmt: skip
-    table = tables["faith: groups"]
-    assert table["columns"] == [["Group", "name"], ["Score", "number"], ["n", "count"]]
+    assert tables["faith: groups"]["columns"] == [["Group", "name"], ["Score", "number"], ["n", "count"]]
     expected = [(row["group"], round(row["value"] * 10_000)) for row in scores.sort("value").to_dicts()]
-    assert [tuple(row[:2]) for row in table["rows"]] == expected
+    assert [tuple(row[:2]) for row in tables["faith: groups"]["rows"]] == expected
+    pairs = [abs(row[2]) for row in tables["faith: pairs of groups"]["rows"]]
+    assert pairs == sorted(pairs, reverse=True)
     assert [row[1] for row in tables["Failures"]["rows"]] == sorted(row[1] for row in tables["Failures"]["rows"])
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.base.references import exists, load, stage
 from biasgrid.families.payload import CellTables, FirstScreen
 from biasgrid.report.findings import Finding, detectable, findings, size_findings
 from biasgrid.report.overall import Overall, p_of_cell
@@ -195,10 +194,7 @@ def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame)
 
 def screen_of(dataset: ReportDataset) -> FirstScreen:
     """Returns what a dataset's family says of the first screen."""
-    reference = stage(dataset.reference, "payload") if dataset.reference else ""
-    screen: FirstScreen | None = (
-        getattr(load(reference), "FIRST_SCREEN", None) if reference and exists(reference) else None
-    )
+    screen: FirstScreen | None = getattr(dataset.module("payload"), "FIRST_SCREEN", None)
     return screen or FirstScreen(dataset.family.replace("_", " ").capitalize() or "Datasets")
 
 
@@ -210,15 +206,16 @@ def join_actions(actions: Sequence[str]) -> str:
 def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl.DataFrame) -> tuple[str, str]:
     """Returns what was found, in a word or two, and the rest of it."""
     cells = summary.select("model", "dataset").n_unique()
-    withheld = summary.filter("headline", is_withheld()).select("model", "dataset").n_unique()
+    is_withheld = pl.col("flag").is_not_null() & pl.col("value").is_null()
+    withheld = summary.filter("headline", is_withheld).select("model", "dataset").n_unique()
     count = f"{cells} cell{'s' * (cells != 1)}{f', {withheld} not measurable' if withheld else ''}."
     more = [each for each in judged if each.overall and each.overall.p <= SIGNIFICANT]
     if not judged:
         return "nothing was tested.", count
     if len(judged) == 1:
-        (one,), (row,) = judged, [row for row in rows if row.p]
+        (row,) = [row for row in rows if row.p]
         no_proof = "" if more else f" That is no proof of fairness{f': {row.unseen}' if row.unseen else ''}."
-        return (f"{one.overall.claim}" if one.overall else "", f"(p {row.p}).{no_proof} {count}")
+        return row.claim, f"(p {row.p}).{no_proof} {count}"
     rest = len(judged) - len(more)
     others = f"In the other {rest} nothing was found but noise. " if more and rest else ""
     none = "That is no proof of fairness. " if not more else ""
@@ -226,16 +223,10 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
     return said, f"{others}{none}{count}"
 
 
-def is_withheld() -> pl.Expr:
-    """Says of rows of the summary whether they are withheld."""
-    return pl.col("flag").is_not_null() & pl.col("value").is_null()
-
-
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
     """Returns a question with answers, of a dataset whose texts are shown, if there is one."""
     for dataset in sorted(run.datasets, key=lambda each: (each.sensitive, each.name in run.controls.datasets)):
-        reference = stage(dataset.reference, "payload") if dataset.reference else ""
-        make = getattr(load(reference), "example", None) if reference and exists(reference) else None
+        make = getattr(dataset.module("payload"), "example", None)
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue
@@ -286,13 +277,14 @@ def finding_row(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Findin
 
 def largest_of(row: Mapping[str, Any], run: ReportRun) -> Largest:
     """Returns a significant result as the table shows it."""
-    title = next(each.title for each in run.datasets if each.name == row["dataset"])
+    dataset = next(each for each in run.datasets if each.name == row["dataset"])
     of_groups = row["group"] is not None
     who = row["group"] if of_groups else row["subject"] or row["subject_group"]
     cell = ("cell", row["model"], row["dataset"])
     address = (*cell, row["subject"], row["attribute"]) if row["subject"] else cell
     what = f"above {row['other']}" if of_groups else row["attribute"]
-    return Largest(title, who, what, not of_groups, row["value"], row["bound"], address)
+    is_hidden = dataset.sensitive and not of_groups
+    return Largest(dataset.title, who, what, is_hidden, row["value"], row["bound"], address)
 
 
 def unseen_size(finding: Finding, run: ReportRun) -> str:

@@ -8,15 +8,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import polars as pl
 
-from biasgrid.base.references import exists, load, stage
 from biasgrid.families.evidence import Sentences, example_payloads
 from biasgrid.families.payload import CellTables, in_ten_thousandths, tables_of_groups
-from biasgrid.report.content import headlines
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
@@ -114,7 +111,7 @@ def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]
             {**dataset_description(dataset), "control_of": run.controls.datasets.get(dataset.name)}
             for dataset in run.datasets
         ],
-        "cells": overview_cells(tables.summary),
+        "cells": asked_cells(tables.summary),
     }
 
 
@@ -131,25 +128,20 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
         }
         for name, one in dataset.measures.items()
     }
-    names = list(dict.fromkeys(column.measure for column in headlines(dataset.measures)))
     return {
         "name": dataset.name,
         "title": dataset.title,
         "family": dataset.family,
         "sensitive": dataset.sensitive,
-        "headlines": names,
         "measures": measures,
     }
 
 
-def overview_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns each cell with its headline numbers, and why they are withheld, if they are."""
-    cells = []
-    for (model, dataset), rows in summary.filter("headline").group_by("model", "dataset", maintain_order=True):
-        flag = rows["flag"].drop_nulls().first() if rows["flag"].count() else None
-        values = [of_row(row, ("measure", "bias_type", "n", "left_out", "clusters", "mark")) for row in rows.to_dicts()]
-        cells.append({"model": model, "dataset": dataset, "flag": flag, "values": values})
-    return cells
+def asked_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns each cell with why its headlines are withheld, if they are, and whether all of them are."""
+    cells = summary.filter("headline").group_by("model", "dataset", maintain_order=True)
+    flag, is_withheld = pl.col("flag").drop_nulls().first(), pl.col("value").is_null().all()
+    return cells.agg(flag=flag, is_withheld=is_withheld).to_dicts()
 
 
 def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -185,15 +177,9 @@ def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def family_module(dataset: ReportDataset, name: str) -> ModuleType | None:
-    """Returns a module of a dataset's family, `payload` or `evidence`, None where it has none."""
-    reference = stage(dataset.reference, name) if dataset.reference else ""
-    return load(reference) if reference and exists(reference) else None
-
-
 def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
     """Returns what the cells of a dataset share; nothing if its family has no such part."""
-    make = getattr(family_module(dataset, "payload"), "dataset_payload", None)
+    make = getattr(dataset.module("payload"), "dataset_payload", None)
     of_dataset = {model: cell for (model, of), cell in cells.items() if of == dataset.name}
     shared: dict[str, Any] = make(of_dataset) if make else {}
     return shared
@@ -209,7 +195,7 @@ def cell_block(
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
     own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
-    if make := getattr(family_module(dataset, "payload"), "cell_payload", None):
+    if make := getattr(dataset.module("payload"), "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)
         return own | parts
     if tables := tables_of_groups(cell.measures) if dataset.reference else []:
@@ -222,10 +208,10 @@ def cell_block(
 
 def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
-    if make := getattr(family_module(dataset, "payload"), "examples", None):
+    if make := getattr(dataset.module("payload"), "examples", None):
         examples: list[dict[str, Any]] = make(cell, shared)
         return examples
-    told: Sentences | None = getattr(family_module(dataset, "evidence"), "SENTENCES", None)
+    told: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
     return example_payloads(cell.examples, told.explained, told.view) if told else example_payloads(cell.examples)
 
 

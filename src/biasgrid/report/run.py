@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
 
 from biasgrid.base.addresses import public_address
-from biasgrid.base.references import load
+from biasgrid.base.references import exists, load, stage
 from biasgrid.stats.recovery import StrengthsOfCells
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import count_rows, read_provenance
@@ -70,6 +71,11 @@ class ReportDataset:
     reference: str = ""
     sensitive: bool = True
     templates: Sequence[str] = ()
+
+    def module(self, name: str) -> ModuleType | None:
+        """Returns a module of its family, `payload` or `evidence`, None where it has none."""
+        reference = stage(self.reference, name) if self.reference else ""
+        return load(reference) if reference and exists(reference) else None
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,3 @@ export function labelOf(core, key) {
   const model = modelOf(core, key);
   return model ? `${model.label} (${model.kind})` : key;
 }
-
-// The number of a cell that stands for a measure: that of the whole or, where there are bias types, the furthest one.
-export function headline(core, cell, measure) {
-  const rows = cell.values.filter((row) => row.measure === measure);
-  const whole = rows.find((row) => row.bias_type === null);
-  const fair = datasetOf(core, cell.dataset).measures[measure].fair ?? 0;
-  const far = (row) => (row.value === null ? -1 : Math.abs(real(row.value) - fair));
-  return whole ?? rows.toSorted((one, other) => far(other) - far(one))[0];
-}

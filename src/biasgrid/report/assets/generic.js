@@ -43,8 +43,7 @@ function controlled(core, model, dataset) {
 
 function flags(cell) {
   if (!cell.flag) return null;
-  const withheld = cell.values.every((row) => row.value === null);
-  return h("p", { class: "banner", role: "note" }, h("strong", {}, capital(cell.flag)), withheld ? ". What is below shows how it was asked, not what the model is like." : ".");
+  return h("p", { class: "banner", role: "note" }, h("strong", {}, capital(cell.flag)), cell.is_withheld ? ". What is below shows how it was asked, not what the model is like." : ".");
 }
 
 // What is claimed of the cell, its test, how much was asked, and what is evidence: in words that Python has written.
