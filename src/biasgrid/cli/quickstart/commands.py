@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOTES = {
     "limit": "a quick trial: without it, and with `sample: all`, the whole is asked, and nothing a second time",
+    "figures": "without this line, those of most readers are drawn",
     "word_lists": "CONTENT WARNING: these hold stereotypes, because they measure them",
 }
 Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
