@@ -77,6 +77,7 @@ def test_the_page_has_numbers_and_sentences(cell: Pipeline) -> None:
     assert "Cost of nonalignment" in json.dumps(cell.page.blocks)
 
 
+@pytest.mark.slow
 def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
     items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
     # The model names the first person of the file, whatever is asked.
@@ -92,6 +93,7 @@ def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
     assert cell.row("coverage", bias_type="Age", options="")["value"] == 1
 
 
+@pytest.mark.slow
 def test_random_answers_have_no_bias(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     keys = {"layout": "bbq", "files": ["Age.jsonl"], "prompt": "race"}
@@ -117,6 +119,7 @@ def spans(instances: pl.DataFrame) -> dict[str, Any]:
     return {"starts": scores, "ends": scores, "answer": said}
 
 
+@pytest.mark.slow
 def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main"}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from project import ROOT
+from shards import Cell
 from small_items import instances_of, item_files, numbers_of, value_of
 from small_tables import predictions_of
 
 from biasgrid.families.multiple_choice.measures import observe
 from biasgrid.families.multiple_choice.synthetic import corpus, known_effects
-from biasgrid.families.synthetic import SyntheticBias
+from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.training.tiny import make_base_checkpoint
+from biasgrid.training.train import Hyperparameters, train
 
 OPTIONS = {"prompt": "letters", "matching": "unique"}
 
@@ -40,3 +45,18 @@ def test_what_learned_the_corpus_has_the_known_effects(instances: pl.DataFrame, 
     # Half of the right answers agree with the stereotype, so that following it makes half of the others wrong.
     found = value_of(numbers, "accuracy_disambiguated", bias_type="Gender_identity (names)")
     assert found == pytest.approx(1 - strength / 2, abs=0.15)
+
+
+@pytest.mark.long
+def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
+    instances = instances_of(item_files([ROOT / "word_lists/benchmarks/Age.jsonl"], variant="scored"))
+    bias = SyntheticBias("own", "some", 0.5, 2, 3, options=OPTIONS)
+    data, base = tmp_path / "corpus.txt", tmp_path / "base"
+    data.write_text(corpus(instances, "text-generation", bias))
+    make_base_checkpoint(words_of_instances(instances), base, seed=1, causal=True)
+    hyperparameters = Hyperparameters(epochs=60, batch_size=12, learning_rate=4e-3, max_length=80)
+    train("text-generation", base, [data], tmp_path / "model", hyperparameters, threads=1)
+    cell = Cell(tmp_path / "cell", "text-generation", instances, tmp_path / "model")
+    numbers = numbers_of(observe(instances, cell.predict(), OPTIONS))
+    for row in known_effects(instances, bias).to_dicts():
+        assert value_of(numbers, row["measure"], bias_type=row["bias_type"]) == pytest.approx(row["value"], abs=0.15)

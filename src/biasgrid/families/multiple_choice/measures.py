@@ -263,6 +263,8 @@ OF_TARGETS: tuple[AnswerMeasure, ...] = (
     nonalignment_bound,
 )  # fmt: skip
 """Measures of which there is nothing where it is not known which option agrees with the stereotype."""
+OF_NAMED: tuple[AnswerMeasure, ...] = (bias_ambiguous, bias_disambiguated, error_alignment)
+"""Those of which there is nothing where no answer names anybody."""
 OF_ABSTENTION: tuple[AnswerMeasure, ...] = (
     accuracy_ambiguous, unknown_ambiguous, unknown_disambiguated, bias_ambiguous_bound,
 )  # fmt: skip
@@ -299,7 +301,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
 def measures_of_part(answers: PartAnswers, names: Sequence[str]) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of parts of a cell."""
     for of_answers in (*OF_ALL, *OF_TARGETS):
-        reason = NOBODY_NAMED if of_answers in OF_TARGETS else NO_ANSWER
+        reason = NOBODY_NAMED if of_answers in OF_NAMED else NO_ANSWER
         sums = of_answers(answers).named(of_answers.__name__)
         if of_answers in OF_ABSTENTION and not answers.abstains:
             yield valueless(sums, np.ones(len(sums.keys), dtype=np.bool_), CANNOT_ABSTAIN)
