@@ -13,6 +13,8 @@ from biasgrid.families.probe.section import ProbeMode
 from biasgrid.families.rewriting.group_words import RewritingMode
 from biasgrid.families.statement.reading import StatementMode
 
+pytestmark = pytest.mark.family("modes are replications of other projects' numbers by built-in families")
+
 OWN_MODES = {"probe": ProbeMode, "rewriting": RewritingMode, "statement": StatementMode}
 
 

@@ -25,6 +25,8 @@ from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.summary import ModelFacts, summarise
 
+pytestmark = pytest.mark.family("the screen draws the headlines of underspecified questions")
+
 MODELS = ("fair", "biased")
 NAMES = {"women": ("Ann", "Bea"), "men": ("Carl", "Dan")}
 ABOUT: dict[str, Any] = {"family": "underspecified", "reference": "biasgrid.families.underspecified"}
