@@ -257,6 +257,21 @@ def test_without_a_script_the_first_screen_is_there_and_leads_to_tables() -> Non
     assert "#dataset-1" in page.references
 
 
+def test_the_boxes_and_the_findings_are_saved_as_tables(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html").drawn()
+    saved = []
+    for name in ("Unanswerable", "Findings"):
+        report.page.click(".menu summary")
+        saved.append(pl.read_csv(report.saved(f".menu button:has-text('{name}')", tmp_path), infer_schema_length=None))
+    boxes, found = saved
+    assert boxes.columns[:3] == ["Model", "Jobs: women / men", "Jobs: these 4 names only"]
+    assert boxes["Jobs: women / men"].to_list() == [0.0, 0.32]
+    assert found["Significant"].to_list() == ["0 of 6", "3 of 6"]
+    assert report.complaints == []
+    report.page.close()
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_a_wide_table_scrolls_in_its_own_box_with_its_first_column_fixed(
     chromium: Browser, tmp_path: Path, width: int, height: int

@@ -137,7 +137,7 @@ addEventListener("hashchange", async () => {
     app.focus({ preventScroll: true });
   } else if (innerWidth < 960) {
     // On a phone the sentences stand above what leads to them.
-    app.querySelector(".panel > h3")?.scrollIntoView();
+    app.querySelector(".panel:has(> h3)")?.scrollIntoView();
   }
 });
 await draw();

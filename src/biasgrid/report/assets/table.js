@@ -95,8 +95,22 @@ export function savedTables(roots) {
 }
 
 function written(each) {
-  const section = each.closest("section[id]");
   const title = each.caption?.textContent ?? each.closest("section").querySelector("h2, h3").textContent;
-  const text = (one) => one.querySelector("a.box > strong")?.textContent ?? one.textContent.trim().replaceAll(/\s+/g, " ");
-  return { title: title.trim(), file: section?.id ?? title, rows: () => [...each.rows].map((row) => [...row.cells].map(text)) };
+  return { title: title.trim(), file: title.trim(), rows: () => unfolded(each) };
+}
+
+// The rows of a table, in which what spans several is in each of them, below one row of heads.
+function unfolded(each) {
+  const drawings = (one) => [...one.childNodes].filter((part) => part.nodeName !== "svg").map((part) => part.textContent).join("");
+  const text = (one) => (one.querySelector("a.box > strong")?.textContent ?? drawings(one)).trim().replaceAll(/\s+/g, " ");
+  const grid = [...each.rows].map(() => []);
+  [...each.rows].forEach((row, y) => {
+    for (const one of row.cells) {
+      let x = 0;
+      while (grid[y][x] !== undefined) x += 1;
+      for (let down = 0; down < one.rowSpan; down += 1) for (let right = 0; right < one.colSpan; right += 1) grid[y + down][x + right] = text(one);
+    }
+  });
+  const heads = grid.splice(0, each.tHead.rows.length);
+  return [heads[0].map((_, x) => [...new Set(heads.map((row) => row[x]))].join(": ")), ...grid.map((row) => row.slice(0, heads[0].length))];
 }
