@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +10,10 @@ import typer
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.files import write_text
-from biasgrid.base.text import read_text
+from biasgrid.base.precomputed_file import first_faults
+from biasgrid.families.multiple_choice.items import json_records
 from biasgrid.families.multiple_choice.layouts.bbq import category_name
+from biasgrid.families.multiple_choice.layouts.kobbq import tsv_records
 
 IDENTIFIERS = ("sample_id", "example_id", "instance_id")
 """The fields with an item's id: of KoBBQ, where it says all, of BBQ and of EsBBQ."""
@@ -30,43 +30,27 @@ def import_file(
     return [f"{out}: {len(rows):,} answers"]
 
 
-def responses_of(file: Path, column: str) -> Iterator[dict[str, Any]]:
-    """Yields precomputed responses, whose prompt is the name of an item as `items.Item` has it.
+def responses_of(file: Path, column: str) -> list[dict[str, Any]]:
+    """Returns precomputed responses, whose prompt is the name of an item as `items.Item` has it.
 
     Raises:
         InputError: the file cannot be read, or a line has no id or no answer.
     """
-    faults: list[Fault] = []
-    for number, values in numbered_objects(file):
-        identifier = next((name for name in IDENTIFIERS if name in values), None)
+    faults, rows = list[Fault](), list[dict[str, Any]]()
+    for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
+        identifier = next((name for name in IDENTIFIERS if name in record.values), None)
+        response = record.values.get(column)
         if identifier is None:
-            faults.append(Fault(str(file), f"line {number}", "no id of an item", one_of(IDENTIFIERS)))
-        elif not isinstance(values.get(column), str):
-            found = f"no text in {column!r}{nearest_name(column, values)}"
-            faults.append(Fault(str(file), f"line {number}", found, "the field with the answers"))
-        elif not faults:
-            named = values.get("category") or str(values[identifier]).partition("-")[0]
+            faults.append(Fault(str(file), f"line {record.line}", "no id of an item", one_of(IDENTIFIERS)))
+        elif not isinstance(response, str):
+            problem = f"no text in {column!r}{nearest_name(column, record.values)}"
+            faults.append(Fault(str(file), f"line {record.line}", problem, "the field with the answers"))
+        else:
+            name = record.text(identifier)
+            named = record.values.get("category") or name.partition("-")[0]
             category = category_name(named, str(file))
-            name = str(values[identifier]) if identifier == IDENTIFIERS[0] else f"{category} {values[identifier]}"
-            yield {"prompt": name, "group": category, "repetition": 0, "response": values[column]}
+            prompt = name if identifier == IDENTIFIERS[0] else f"{category} {name}"
+            rows.append({"prompt": prompt, "group": category, "repetition": 0, "response": response})
     if faults:
-        raise InputError(faults[:20])
-
-
-def numbered_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the rows of a file with the numbers of their lines.
-
-    Raises:
-        InputError: the file cannot be read, or a line is not JSON.
-    """
-    lines = read_text(file, "items with answers").splitlines(keepends=True)
-    if file.suffix == ".tsv":
-        reader = csv.DictReader(lines, delimiter="\t")
-        for row in reader:
-            yield reader.line_num, row
-        return
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield number, json.loads(line)
-        except ValueError as error:
-            raise InputError([Fault(str(file), f"line {number}", f"not JSON ({error})", "an object a line")]) from None
+        raise InputError(first_faults(faults, file))
+    return rows

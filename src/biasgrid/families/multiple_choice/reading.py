@@ -31,7 +31,8 @@ def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
         items = [item for _, item in found]
         if files.metadata is not None:
             items = list(with_metadata(items, files.metadata, faults))
-        faults += polarity_faults([(path, item) for (path, _), item in zip(found, items, strict=True)])
+        placed = [(path, item) for (path, _), item in zip(found, items, strict=True)]
+        faults += [*polarity_faults(placed), *target_faults(placed)]
         return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
     return QuestionSet(files, ()), first_faults(faults, files.files[0])
 
@@ -50,6 +51,15 @@ def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
             faults.append(Fault(str(path), "", "no files", f"files that end in {ending}"))
         found |= dict.fromkeys(matches)
     return list(found)
+
+
+def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
+    """Yields categories without any item of which one person is of the stereotyped groups: all would count nowhere."""
+    with_target = {item.category for _, item in found if not item.is_excluded}
+    for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
+        if item.category not in with_target:
+            problem = f"no item of {item.category} has one person of the stereotyped groups, here {item.group}"
+            yield Fault(str(path), item.where, problem, "groups or texts of options as in `stereotyped_groups`")
 
 
 def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
