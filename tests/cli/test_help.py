@@ -47,6 +47,7 @@ def test_commands_are_in_groups() -> None:
     assert "Exit codes: 0 done; 1 failed" in told
 
 
+@pytest.mark.family("the formats of files are theirs")
 @pytest.mark.parametrize("line", [*lines_of_commands()], ids=" ".join)
 def test_help_has_an_example_that_can_be_parsed_and_no_python(line: list[str]) -> None:
     told = said(*line, "-h")
@@ -60,6 +61,7 @@ def test_help_has_an_example_that_can_be_parsed_and_no_python(line: list[str]) -
     assert not re.search(r"\b[A-Z][a-z]+[A-Z]\w+`|biasgrid\.\w+\.", told)
 
 
+@pytest.mark.family("the shipped datasets are theirs")
 def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
     listed = shipped_datasets(ROOT)
     shipped = {name for name, section in built_in_datasets(ROOT).items() if "control_of" not in section}

@@ -70,7 +70,7 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
 def test_a_path_is_no_repository_of_the_hub(path: str) -> None:
     expected = "expected a repository of the hub, or `folder` for a path"
     fault = f"c.yaml, models.answers.checkpoint: {path!r} is a path; {expected}"
-    assert faults_of(changed("models/answers/checkpoint", path)) == [fault]
+    assert faults_of(changed("models/answers/checkpoint", path, GENERAL)) == [fault]
 
 
 def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:

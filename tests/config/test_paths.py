@@ -15,6 +15,8 @@ from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
 from biasgrid.config import ConfigFolders, load_config, load_word_lists, parse_config, read_config
 
+pytestmark = pytest.mark.family("the paths are those of word lists and packs")
+
 RUNNER = CliRunner()
 ASKED = CONTENT | {"run": {"models": ["answers"], "datasets": ["religion"]}}
 
