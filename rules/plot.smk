@@ -35,6 +35,7 @@ rule plot:
         strengths=pages.figure_strengths,
         marks=pages.figure_marks,
         sections=pages.figure_sections,
+        look=(grid.report.font, grid.report.figure_scale),
         code=pages.figure_code,
     script:
         "../workflow/scripts/plot.py"

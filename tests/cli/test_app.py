@@ -74,6 +74,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "README.md": ("measures of underspecified", "| `mu` | bias intensity as published: mean over subjects"),
         "config/README.md": ("keys of the config", "| `jobs_per_gpu` | integer | `1` |"),
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
+        "docs/figures.md": ("figures", "| `heat_map` |"),
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
         "docs/validity.md": ("validity flags", "| `clusters` |"),
         "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),

@@ -180,3 +180,11 @@ def test_a_model_that_answers_nothing_is_one_fault() -> None:
         parse_config(content, "c.yaml")
     (fault,) = caught.value.faults
     assert fault.problem == f"{name!r} answers none of the selected datasets"
+
+
+def test_a_font_that_is_not_installed_is_a_fault_before_anything_is_measured() -> None:
+    (fault,) = faults_of(changed("report", {"font": "DejaVu Sanz"}, GENERAL))
+    assert fault.startswith(
+        "c.yaml, report.font: 'DejaVu Sanz' is not installed (did you mean 'DejaVu Sans'?); expected"
+    )
+    parse_config(changed("report", {"font": "DejaVu Serif", "figure_scale": 0.5}, GENERAL), "c.yaml")

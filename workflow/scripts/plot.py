@@ -38,5 +38,4 @@ context = FigureContext(
 )
 for name, reference in snakemake.params.figures.items():
     figure = draw_figure(reference, measures.filter(pl.col("dataset").is_in(snakemake.params.datasets[name])), context)
-    path = Path(snakemake.output[0], name)
-    save_figure(figure, path.with_suffix(".svg"), path.with_suffix(".png"))
+    save_figure(figure, Path(snakemake.output[0], name), *snakemake.params.look)

@@ -13,6 +13,8 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.report.figures.registry import captions
+from biasgrid.runs.layout import APPENDIX_FIGURES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.comparison import CONVERGENCE
@@ -28,6 +30,7 @@ DOCUMENTS = (
     "README.md",
     "config/README.md",
     "docs/outputs.md",
+    "docs/figures.md",
     "docs/measures.md",
     "docs/validity.md",
     "docs/generative.md",
@@ -53,11 +56,23 @@ SCHEMA_TABLES = {
 }
 """All schemas, by the names of their constants or, of predictions, of their answer kinds."""
 
+
+def figure_table() -> str:
+    """Returns the table of all figures: those of an appendix, last, are drawn with `figures: all`."""
+    named = sorted(captions().items(), key=lambda each: each[0] in APPENDIX_FIGURES)
+    rows = [
+        f"| `{name}`{' (`all`)' if name in APPENDIX_FIGURES else ''} | {caption.replace('|', chr(92) + '|')} |"
+        for name, caption in named
+    ]
+    return "\n".join(["| figure | shows |", "| --- | --- |", *rows])
+
+
 MEASURES_OF_GROUPS = measures_of_groups("classes", 0.1, ())
 """Those of any dataset, but for the title of its score."""
 
 TABLES: Makers = {
     "keys of the config": key_tables,
+    "figures": figure_table,
     **{
         f"measures of {name}": partial(measure_table, family.own_measures)
         for name, family in FAMILY_TABLES.items()

@@ -36,6 +36,7 @@ def reference_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from name_faults(config, source)
     yield from model_label_faults(config, source)
     yield from place_faults(config, source)
+    yield from font_faults(config, source)
     yield from folder_faults(config, source)
     yield from file_faults(config, source)
     yield from wildcard_faults(config, source)
@@ -187,6 +188,19 @@ def place_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a folder of results that is the folder of word lists."""
     if Path(config.results).resolve() == Path(config.word_lists).resolve():
         yield Fault(source, "results", f"{config.results!r} is the folder of word lists", "another folder")
+
+
+def font_faults(config: Config, source: str) -> Iterator[Fault]:
+    """Yields a font that is not installed, of which matplotlib would warn once all is measured."""
+    if (font := config.report.font) is None:
+        return
+    # Imported here, because most configs name no font.
+    from matplotlib.font_manager import fontManager
+
+    installed = sorted({entry.name for entry in fontManager.ttflist})
+    if font not in installed:
+        problem = f"{font!r} is not installed{nearest_name(font, installed)}"
+        yield Fault(source, "report.font", problem, f"one of {first_few(installed)}")
 
 
 def folder_faults(config: Config, source: str) -> Iterator[Fault]:

@@ -111,6 +111,17 @@ class Report(Section):
     figures: Literal["none", "main", "all"] = Field(
         "main", description="which figures are drawn: none, those of most readers, or those of an appendix, too"
     )
+    font: str | None = Field(
+        None,
+        description="family of the text in figures, such as `Arial`, if it is installed; without it DejaVu Sans",
+    )
+    figure_scale: float = Field(
+        1,
+        ge=0.25,
+        le=4,
+        description="what width and height of figures are multiplied with; their text keeps its size, so that below 1 "
+        "it is larger in proportion",
+    )
     references: list[str] = Field(
         default_factory=list,
         description="files of published numbers and marks that the report puts ours beside, see docs/reading.md",

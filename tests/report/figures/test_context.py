@@ -1,5 +1,6 @@
 """Figures of what is measurable, and what they say of the rest."""
 
+import re
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -9,7 +10,7 @@ from small_measures import measures_of
 
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.report.figures.drawing.context import FigureContext, draw_figure
-from biasgrid.report.figures.drawing.theme import save_figure
+from biasgrid.report.figures.drawing.theme import empty_figure, save_figure
 from biasgrid.tables.summary import ModelFacts
 
 MODELS = {name: ModelFacts("LM", name.title(), {}) for name in ("one", "two", "three")}
@@ -60,5 +61,27 @@ def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
     figure = draw_figure(
         MU, measures_of([{"model": "one", "dataset": "faith", "measure": "mu", "value": 0.5}]), context
     )
-    save_figure(figure, tmp_path / "mu.svg", tmp_path / "mu.png")
+    save_figure(figure, tmp_path / "mu")
     assert escape(label) in (tmp_path / "mu.svg").read_text()
+
+
+def test_font_and_size_are_those_of_the_config_and_text_keeps_its_size(tmp_path: Path) -> None:
+    figure = empty_figure("Nothing", "no model was asked")
+    save_figure(figure, tmp_path / "usual")
+    save_figure(figure, tmp_path / "small", "DejaVu Serif", 0.5)
+    usual, small = ((tmp_path / f"{name}.svg").read_text() for name in ("usual", "small"))
+    assert "DejaVu Serif" in small
+    assert "DejaVu Serif" not in usual
+    widths = [float(re.search(r'<svg [^>]*width="([\d.]+)pt"', text)[1]) for text in (usual, small)]  # type: ignore[index]
+    assert widths == [7.5 * 72, 7.5 * 36]
+    sizes = [{*re.findall(r"font-size: ([\d.]+)px", text)} for text in (usual, small)]
+    assert sizes == [{"12", "9"}] * 2
+
+
+def test_a_pdf_is_the_same_each_time_and_its_fonts_are_truetype(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        save_figure(empty_figure("Nothing", "no model was asked"), tmp_path / name)
+    one, other = ((tmp_path / f"{name}.pdf").read_bytes() for name in ("one", "other"))
+    assert one == other
+    assert b"/Type0" in one
+    assert b"/Type3" not in one

@@ -79,7 +79,7 @@ def test_models_that_share_no_subject_are_not_ranked(tmp_path: Path) -> None:
     measures = by_subject({"one": {"Ann": 0.3, "Bob": -0.3}, "two": {"Cleo": 0.1, "Dan": -0.1}})
     plot = ranks.figure(measures, FAITHS)
     assert plot.labels.subtitle == "the models of each kind share no subject, so no ranks can be averaged"
-    save_figure(plot, tmp_path / "ranks.svg", tmp_path / "ranks.png")
+    save_figure(plot, tmp_path / "ranks")
 
 
 def test_panels_of_ranks_say_how_many_models_they_average(measures: pl.DataFrame) -> None:
@@ -122,7 +122,7 @@ def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path
     sizes, pictures = [], []
     for place, q in enumerate((0.01, 0.5)):
         files = tmp_path / f"{place}.svg", tmp_path / f"{place}.png"
-        save_figure(heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), *files)
+        save_figure(heat_map.figure(measures.with_columns(q=pl.lit(q)), FAITHS), tmp_path / str(place))
         sizes.append(len(files[0].read_bytes()))
         pictures.append(imread(files[1]))
     # No picture of dots and no path of each, but one path of them all.
@@ -222,7 +222,7 @@ def test_the_same_figure_gives_the_same_bytes(
     files = []
     for run in ("first", "second"):
         paths = tmp_path / run / f"{name}.svg", tmp_path / run / f"{name}.png"
-        save_figure(load(figures()[name]).figure(shown, context), *paths)
+        save_figure(load(figures()[name]).figure(shown, context), tmp_path / run / name)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
     svg, png = files[0]

@@ -175,7 +175,7 @@ def test_a_subtitle_that_is_too_wide_goes_on_in_more_lines_and_none_is_made_of_o
     assert wide.labels.subtitle.split() == words.split()
     assert wide.labels.subtitle.count("\n") > 0
     assert wide.theme.getp("figure_size")[1] > figure.theme.getp("figure_size")[1]
-    save_figure(wide, tmp_path / "a.svg", tmp_path / "a.png")
+    save_figure(wide, tmp_path / "a")
 
 
 def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> None:

@@ -36,7 +36,7 @@ def test_who_names_nobody_is_on_the_line_and_abstains_most() -> None:
 
 @pytest.mark.slow
 def test_the_figure_can_be_saved(tmp_path: Path) -> None:
-    save_figure(bias_and_accuracy.figure(measures_of(ROWS), CONTEXT), tmp_path / "one.svg", tmp_path / "one.png")
+    save_figure(bias_and_accuracy.figure(measures_of(ROWS), CONTEXT), tmp_path / "one")
     assert "bias, ambiguous" in (tmp_path / "one.svg").read_text()
 
 

@@ -45,7 +45,7 @@ def test_figures_are_drawn_and_say_where_there_is_nothing(measures: pl.DataFrame
         mark_strips.figure(measures.filter(dataset="chess", model="large"), of_chess),
         mark_table.figure(measures, CONTEXT),
     ):
-        save_figure(figure, tmp_path / "a.svg", tmp_path / "a.png")
+        save_figure(figure, tmp_path / "a")
         assert (tmp_path / "a.png").stat().st_size > 1000
     nothing = measures.with_columns(value=pl.lit(None, pl.Float64))
     assert mark_strips.figure(nothing, of_chess).labels.subtitle == "there are no metrics with marks and values"

@@ -8,7 +8,7 @@ from small_groups import measured_groups, synthetic_slants
 
 from biasgrid.report.figures.cells import synthetic
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.theme import save_figure
+from biasgrid.report.figures.drawing.theme import FILE_OPTIONS, save_figure
 from biasgrid.stats.recovery import measured_and_synthetic, recovery
 from biasgrid.tables.summary import ModelFacts
 
@@ -80,7 +80,7 @@ def test_the_figure_of_synthetic_groups_is_drawn_and_the_same_each_time(
     context = FigureContext(titles, MODELS, strengths=STRENGTHS, synthetic=effects)
     files = []
     for run in ("first", "second"):
-        paths = [tmp_path / f"{run}.{ending}" for ending in ("svg", "png")]
-        save_figure(synthetic.figure(measures, context), *paths)
+        paths = [tmp_path / f"{run}.{ending}" for ending in FILE_OPTIONS]
+        save_figure(synthetic.figure(measures, context), tmp_path / str(run))
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]

@@ -224,7 +224,7 @@ def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFra
 def draw(name: str, measures: pl.DataFrame, folder: Path) -> list[bytes]:
     """Draws a figure of the dataset and returns what its files hold."""
     paths = [folder / f"{name}.{ending}" for ending in ("svg", "png")]
-    save_figure(load(figures()[name]).figure(measures, FEELINGS), *paths)
+    save_figure(load(figures()[name]).figure(measures, FEELINGS), folder / name)
     return [path.read_bytes() for path in paths]
 
 

@@ -41,6 +41,12 @@ from biasgrid.base.files import whole_file
 mpl.use("agg")
 
 PNG_RESOLUTION = 150
+FILE_OPTIONS: dict[str, dict[str, Any]] = {
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+    "png": {"dpi": PNG_RESOLUTION, "metadata": {"Software": None}},
+}
+"""How each kind of file is written, by its ending."""
 
 GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
 """Spelled out, because in code it looks like a Latin y."""
@@ -219,6 +225,15 @@ def empty_figure(title: str, reason: str) -> ggplot:
     return ggplot() + geom_blank() + labs(title=title, subtitle=reason) + biasgrid_theme(7.5, 1)
 
 
+def scaled(figure: ggplot, scale: float) -> ggplot:
+    """Multiplies width and height of a figure, if its theme gives them, and leaves the size of its text."""
+    size = figure.theme.getp("figure_size", None)
+    if size is None or scale == 1:
+        return figure
+    width, height = size
+    return figure + theme(figure_size=(scale * width, scale * height))
+
+
 def with_whole_subtitle(figure: ggplot) -> ggplot:
     """Breaks a subtitle that is wider than its figure into lines, and makes the figure as much higher."""
     lines, size = (figure.labels.subtitle or "").split("\n"), figure.theme.getp("figure_size", None)
@@ -232,22 +247,37 @@ def with_whole_subtitle(figure: ggplot) -> ggplot:
     return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=(width, height + more))
 
 
-def save_figure(figure: ggplot, svg_path: str | Path, png_path: str | Path) -> None:
-    """Saves a figure as SVG and as PNG (150 dots per inch), in the size that its theme gives.
+def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: float = 1) -> None:
+    """Saves a figure as SVG, as PDF and as PNG (150 dots per inch).
 
     The same figure gives the same bytes each time: ids are salted alike and no date is written. Text stays text.
+
+    Args:
+        figure: the figure.
+        path: the file without its ending.
+        font: the family of its text; None for what comes with matplotlib.
+        scale: what its width and height are multiplied with; the size of its text stays.
     """
-    figure = with_whole_subtitle(figure)
+    figure = with_whole_subtitle(scaled(figure, scale))
+    fonts = [*([font] if font else []), *mpl.rcParams["font.sans-serif"]]
     # Subjects that a model was not asked about have no value, of which plotnine would warn each time.
     with (
         # A dollar in a name begins no formula.
-        mpl.rc_context({"svg.hashsalt": "biasgrid", "svg.fonttype": "none", "text.parse_math": False}),
+        mpl.rc_context(
+            {
+                "svg.hashsalt": "biasgrid",
+                "svg.fonttype": "none",
+                # Journals refuse fonts of type 3.
+                "pdf.fonttype": 42,
+                "text.parse_math": False,
+                "font.sans-serif": fonts,
+            }
+        ),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", PlotnineWarning)
         drawn = figure.draw()
-        with whole_file(svg_path) as partial:
-            drawn.savefig(partial, format="svg", metadata={"Date": None})
-        with whole_file(png_path) as partial:
-            drawn.savefig(partial, format="png", dpi=PNG_RESOLUTION, metadata={"Software": None})
+        for ending, options in FILE_OPTIONS.items():
+            with whole_file(path.with_suffix(f".{ending}")) as partial:
+                drawn.savefig(partial, format=ending, **options)
         plt.close(drawn)
