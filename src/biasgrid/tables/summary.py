@@ -285,7 +285,7 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for each headline
-        measure, columns such as `mu_low` for its uncertainty and `mu mark` for its mark, `tested` (the number of
+        measure, columns such as `mu_low` for its uncertainty and `mu_mark` for its mark, `tested` (the number of
         tests), `untestable` (how many could not be tested) and `flag`, why these are withheld. `n` is that of the last
         measure: how many swap groups or cases were measured.
     """
@@ -305,7 +305,7 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
             if headlines.filter(measure=name)["left_out"].sum():
                 of_each["untestable"] = pl.col("left_out").filter(chosen).first()
         if headlines.filter(measure=name)["mark"].count():
-            of_each[f"{name} mark"] = pl.col("mark").filter(chosen).first()
+            of_each[f"{name}_mark"] = pl.col("mark").filter(chosen).first()
     lines = headlines.group_by(keys, maintain_order=True)
     clusters = pl.col("clusters").max()
     return lines.agg(n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first())
