@@ -309,6 +309,13 @@ class Config(Section):
             known[IMPROBABLE] = replace(known[IMPROBABLE], limit=replace(limit, withholds=False))
         return known
 
+    def title_of(self, dataset: str) -> str:
+        """Returns the title of a dataset, with its name where another one that is run has the same title."""
+        title = self.datasets[dataset].title
+        others = (name for name in self.run.datasets if name != dataset)
+        is_shared = any(self.datasets[name].title == title for name in others)
+        return f"{title} ({dataset})" if is_shared else title
+
     def figures_of(self, dataset: str) -> list[str]:
         """Returns the names of a dataset's figures."""
         section = self.datasets[dataset]

@@ -70,8 +70,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
 
 def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Returns the title of a dataset, what it is about, in words, and whose control it is."""
-    section, family = config.datasets[dataset], config.family(dataset)
-    return {"title": section.title, "about": [*family.about(config, dataset)], "control_of": section.control_of}
+    about = [*config.family(dataset).about(config, dataset)]
+    return {"title": config.title_of(dataset), "about": about, "control_of": config.datasets[dataset].control_of}
 
 
 def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:

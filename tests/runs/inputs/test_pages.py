@@ -92,3 +92,12 @@ def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None
     assert (facts["config"], facts["title"]) == ("config/demo-full.yaml", "The full demo grid")
     assert pages.manifest_config(job()) == "config/demo-full.yaml"
     assert pages.manifest_title(job()) == "The full demo grid"
+
+
+def test_datasets_of_one_title_are_told_apart_by_their_names() -> None:
+    grid = load_config(ROOT / "config/demo.yaml")
+    for name in ("gender", "placebo"):
+        grid.datasets[name] = grid.datasets[name].model_copy(update={"title": "People"})
+    titles = PageInputs(inputs_of(grid), "config/demo.yaml").figure_titles(OF_GRID)
+    assert (titles["gender"], titles["placebo"]) == ("People (gender)", "People (placebo)")
+    assert titles["sentiment"] == grid.datasets["sentiment"].title

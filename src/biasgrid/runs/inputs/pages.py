@@ -125,7 +125,7 @@ class PageInputs:
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
         """Returns the titles of the datasets of figures."""
-        return {name: self.grid.datasets[name].title for name in self._datasets_of(wildcards)}
+        return {name: self.grid.title_of(name) for name in self._datasets_of(wildcards)}
 
     def figure_models(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
         """Returns how figures name models; see `models`."""
@@ -195,7 +195,7 @@ class PageInputs:
         """Returns what a dataset asks, and its measures, in words."""
         section, family = self.grid.datasets[dataset], self.grid.family(dataset)
         return {
-            "title": section.title,
+            "title": self.grid.title_of(dataset),
             "about": family.about(self.grid, dataset),
             "measures": {**self.grid.measures_of(dataset), **CONTROLS},
             "family": section.family,
