@@ -57,7 +57,7 @@ def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound(
         association("Eve", 0.9, 0.8, None),
     )
     assert sentence(summary({"dataset": "names"}), rows) == (
-        "tiny: more than noise overall (p 0.00100); 2 of 4 tested associations stand out; "
+        "tiny: more than noise overall (p = 0.0010); 2 of 4 tested associations stand out; "
         f"largest: Bob with stole, 0.400 (at least 0.300) in names; {ALONE}."
     )
 
@@ -65,7 +65,7 @@ def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound(
 @pytest.mark.parametrize("bound", [None, -0.1])
 def test_without_a_bound_above_0_none_is_the_largest(bound: float | None) -> None:
     told = sentence(summary({"dataset": "names"}), known_of(association("Ann", 0.5, bound, 0.01)))
-    assert told == f"tiny: more than noise overall (p 0.0100); 1 of 1 tested associations stands out; {ALONE}."
+    assert told == f"tiny: more than noise overall (p = 0.010); 1 of 1 tested associations stands out; {ALONE}."
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_of_two_groups_the_higher_one_stands_first() -> None:
     row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "bound": 0.2, "q": 0.01}
     rows = known_of(row | {"options": "score=mean_likelihood, mode=group"})
     assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
-        "tiny: more than noise overall (p 0.0100); 1 of 1 tested differences of groups stands out; "
+        "tiny: more than noise overall (p = 0.010); 1 of 1 tested differences of groups stands out; "
         f"largest: jewish above sikh in likelihood, 0.300 (at least 0.200) in cases; {ALONE}."
     )
 
@@ -100,7 +100,7 @@ def test_groups_of_subjects_are_what_is_claimed_and_single_subjects_are_not_coun
         association(None, 0.1, None, 0.2, **group | {"attribute": "cooks"}),
     )
     told = sentence(summary({"dataset": "names", "p": 0.4}), rows)
-    assert told.startswith("tiny: more than noise overall (p 0.0100); 1 of 3 tested associations stands out; ")
+    assert told.startswith("tiny: more than noise overall (p = 0.010); 1 of 3 tested associations stands out; ")
     assert "largest: women with stole, 0.200 (at least 0.100) in names" in told
 
 
@@ -114,12 +114,12 @@ def test_measures_that_are_not_counted_are_told_nowhere_and_flags_put_others_in_
     headline = {"dataset": "names", "p": 0.04}
     told = sentence(summary(headline), rows, facts)
     assert told.startswith(
-        "tiny: more than noise overall (p 0.0400); 1 of 1 tested associations stands out; largest: Bob"
+        "tiny: more than noise overall (p = 0.040); 1 of 1 tested associations stands out; largest: Bob"
     )
     flag = {"dataset": "names", "measure": "negation", "headline": False, "flag": "the negation is not read"}
     told = sentence(summary(headline, flag), rows, facts)
     assert told.startswith(
-        "tiny: more than noise overall (p 0.0200); 1 of 1 tested associations stands out; largest: Cleo"
+        "tiny: more than noise overall (p = 0.020); 1 of 1 tested associations stands out; largest: Cleo"
     )
 
 
@@ -148,7 +148,7 @@ def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None
     cells = {f"{name}/tiny": {"detectable": {"gamma": {"subject": size}}} for name, size in sizes.items()}
     quiet = association("Ann", 0.5, None, 0.3)
     assert sentence(summary({"dataset": "names"}), known_of(quiet), GridFacts(cells=cells)) == (
-        "tiny: no more than noise overall (p 0.300); no association of 1 tested stands out; "
+        "tiny: no more than noise overall (p = 0.30); no association of 1 tested stands out; "
         f"one of 0.0812 would have been seen with 80 % power; {ALONE}."
     )
     lines = summary({"dataset": "names"}, {"dataset": "others"})
@@ -163,11 +163,11 @@ def test_of_probes_the_headlines_are_claims_beside_how_answers_ended() -> None:
     assert [each.__name__ for each in OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
     refused = {"dataset": "hiring", "measure": "refused_difference", "group": "a", "other": "b", "value": 0.0, "q": 1.0}
     gap = {"dataset": "hiring", "measure": "gap", "value": 0.75, "p": 0.001}
-    assert sentence(summary(gap), known_of(refused)).startswith("tiny: more than noise overall (p 0.00200); ")
-    assert "no more than noise overall (p 1.00)" in sentence(summary(gap | {"p": None}), known_of(refused))
+    assert sentence(summary(gap), known_of(refused)).startswith("tiny: more than noise overall (p = 0.0020); ")
+    assert "no more than noise overall (p > 0.99)" in sentence(summary(gap | {"p": None}), known_of(refused))
     # Of other families the headline's p is of what is tested one by one, or of names alone.
     tested = refused | {"measure": "difference"}
-    assert "no more than noise overall (p 1.00)" in sentence(summary(gap), known_of(refused, tested))
+    assert "no more than noise overall (p > 0.99)" in sentence(summary(gap), known_of(refused, tested))
 
 
 def test_a_size_that_no_number_can_have_is_not_told() -> None:
@@ -199,7 +199,7 @@ def test_a_model_has_one_p_of_its_cells_but_for_placebos() -> None:
         {"dataset": "names", "measure": "control", "options": "control=twins", "value": 0.0, "headline": False},
     )  # fmt: skip
     assert sentence(lines, known_of()) == (
-        "tiny: no more than noise overall (p 0.0600 over 3 datasets); the control of names (twins) shows none."
+        "tiny: no more than noise overall (p = 0.060 over 3 datasets); the control of names (twins) shows none."
     )
 
 
@@ -259,7 +259,7 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     )
     lines = summary({"dataset": "names"}, {"dataset": "twins"}, shown | {"options": "control=twins", "value": 1})
     assert sentence(lines, rows) == (
-        "tiny: more than noise overall (p 0.00100); 1 of 1 tested associations stands out; "
+        "tiny: more than noise overall (p = 0.0010); 1 of 1 tested associations stands out; "
         "largest: Ann with stole, 0.500 (at least 0.400) in names; the control of names (twins) shows 1 of 2."
     )
     lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": 0})
@@ -287,7 +287,7 @@ def test_sizes_of_datasets_and_controls_are_told_together(low: float, more: str)
     withheld = lines.with_columns(value=pl.when(pl.col("dataset") != "twins").then("value"))
     assert "of its control" not in sentence(withheld, known_of(association("Ann", 0.5, 0.4, 0.001)))
     # The p against 0 of the headline is no question where there is a control.
-    assert told.startswith("tiny: more than noise overall (p 0.00100)")
+    assert told.startswith("tiny: more than noise overall (p = 0.0010)")
 
 
 def test_a_control_that_shows_nothing_because_nothing_was_measured_is_none() -> None:

@@ -23,7 +23,7 @@ from biasgrid.tables.claims.counts import (
     tested_key,
 )
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
-from biasgrid.tables.claims.numbers import format_number
+from biasgrid.tables.claims.numbers import format_number, format_p
 from biasgrid.tables.files import empty_table, read_facts, unreadable_table
 from biasgrid.tables.measures import MEASURES, SIGNIFICANT
 from biasgrid.tables.metric import (
@@ -158,7 +158,7 @@ def overall_findings(overall: Overall | None) -> Iterator[str]:
     """Yields whether a model as a whole shows more than noise."""
     if overall:
         over = f" over {overall.datasets} datasets" if overall.datasets > 1 else ""
-        yield f"{overall.claim} overall (p {format_number(overall.p)}{over})"
+        yield f"{overall.claim} overall (p {format_p(overall.p)}{over})"
 
 
 def significant_findings(
