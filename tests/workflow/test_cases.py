@@ -71,7 +71,8 @@ def project_of(folder: Path, **changes: str) -> Project:
     for path in folder.iterdir():
         if path.name in ("model", "wl", "answers.jsonl", "people.yaml", "prompts.txt"):
             copy = shutil.copytree if path.is_dir() else shutil.copyfile
-            copy(path, project.folder / path.name)
+            # Beside the config, as in the case.
+            copy(path, project.folder / "config" / path.name)
     return project
 
 
@@ -113,7 +114,7 @@ def test_a_multi_label_scorer(case: Make) -> None:
     results = project.folder / "results/scorers"
     scores = pl.read_parquet(results / "predictions/letters/elsewhere/toxic.parquet")
     texts = pl.read_parquet(results / "instances/letters/elsewhere.parquet")["text"].cast(pl.String)
-    classify = pipeline("text-classification", str(project.folder / "model"), top_k=None)
+    classify = pipeline("text-classification", str(project.folder / "config/model"), top_k=None)
     wanted = [next(each["score"] for each in found if each["label"] == "toxic") for found in classify(texts.to_list())]
     assert scores["score"].to_list() == pytest.approx(wanted, abs=1e-6)
 

@@ -188,6 +188,6 @@ def test_a_dump_of_another_dataset_is_refused(finished: Project, small_config: d
 def test_a_missing_dump_is_named_before_any_work(small_config: dict[str, Any], tmp_path: Path):
     project = Project.create(tmp_path / "project", dumps_only(small_config, answering={"file": "nothing.json"}))
     output = project.run("--dry-run", succeeds=False)
-    expected = "models.answering.predictions.gender.file: there is no file 'nothing.json'; expected an output.json"
-    assert expected in output
+    problem = "there is no file 'nothing.json' (looked for in config and this folder)"
+    assert f"models.answering.predictions.gender.file: {problem}; expected an output.json" in output
     assert "Traceback" not in output

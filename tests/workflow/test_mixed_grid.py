@@ -54,7 +54,7 @@ def mixed(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         write_files(folder, {PROBE: shown_files(read_document("docs/probes.md"))[PROBE]})
         (folder / "told").write_text(project.run())
 
-    return Project(made_once(tmp_path_factory, "mixed", make))
+    return Project(made_once(tmp_path_factory, "mixed-grid", make))
 
 
 def test_each_model_is_asked_what_is_for_it(mixed: Project) -> None:
