@@ -115,8 +115,10 @@ def figures() -> list[ReportFigure]:
 def published() -> pl.DataFrame:
     cell = ("religion", "SQuAD", "BERT base")
     other = ("ethnicity", *cell[1:])
-    rows = [(*each, "mu", None, value, 0.002, None) for each, value in ((cell, 0.0849), (other, 0.063))]
-    rows += [(*cell, "gamma", name.lower(), (i - 1.5) / 30, None, None) for i, name in enumerate([*SUBJECTS, "Eve"])]
+    rows = [(*each, "mu", None, value, 0.002, None, None) for each, value in ((cell, 0.0849), (other, 0.063))]
+    rows += [
+        (*cell, "gamma", name.lower(), (i - 1.5) / 30, None, None, None) for i, name in enumerate([*SUBJECTS, "Eve"])
+    ]
     return pl.DataFrame(rows, schema=PUBLISHED_SCHEMA, orient="row")
 
 

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 
 from biasgrid.base.faults import InputError
-from biasgrid.report.published import read_published
+from biasgrid.report.published import published_rows, read_published, with_our_names
+from biasgrid.report.run import ReportModel
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import MEASURES
 
 PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
 FIGURE = {
@@ -40,11 +43,33 @@ def test_gamma_sums_to_zero_over_subjects_as_it_must() -> None:
     assert sums["value"].abs().max() < 69 * 0.00005
 
 
+def test_every_published_model_has_a_checkpoint_and_is_found_by_it() -> None:
+    published = read_published(PUBLISHED)
+    assert published["checkpoint"].null_count() == 0
+    models = [
+        ReportModel("mine", "QA", "my BERT", "question-answering", "tli8hf/unqover-bert-base-uncased-squad", "abc"),
+        ReportModel(
+            "again", "QA", "my BERT, twice", "question-answering", "tli8hf/unqover-bert-base-uncased-squad", "abc"
+        ),
+        ReportModel("other", "QA", "BERT base", "question-answering", "somebody/bert", "abc"),
+    ]
+    named = with_our_names(published, models)
+    theirs = published.filter(dataset="religion", kind="SQuAD", label="BERT base", measure="mu")["value"].item()
+    cells = {"model": [one.name for one in models], "label": [one.label for one in models]}
+    known = {"kind": "QA", "dataset": "religion", "measure": "mu"}
+    summary = pl.DataFrame(cells).with_columns(value=0.1, **{name: pl.lit(text) for name, text in known.items()})
+    rows = published_rows(summary, empty_table(MEASURES), named)
+    assert [(row["model"], row["published_mu"]) for row in rows] == [("mine", theirs), ("again", theirs)]
+    # Whose checkpoint is unknown is found by what it is called.
+    unknown = published.with_columns(checkpoint=pl.lit(None, pl.String))
+    assert with_our_names(unknown, models).equals(unknown)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("{", "not JSON"),
-        ("[]", r"\[\]; expected a section of keys such as about, cells, figures"),
+        ("[]", r"\[\]; expected a section of keys such as about, checkpoints, cells, figures"),
         ('{"figures": 3}', "figures: 3; expected a list"),
         (json.dumps({"figures": [FIGURE, {"dataset": "religion"}]}), r"figures\[1\].kind: missing"),
         (json.dumps({"figures": [FIGURE | {"value": "high"}]}), r"figures\[0\].value: 'high'; expected a number"),

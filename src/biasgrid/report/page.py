@@ -18,7 +18,7 @@ from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.overview import Box
 from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
-from biasgrid.report.published import published_measures, published_rows
+from biasgrid.report.published import published_measures, published_rows, with_our_names
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.numbers import format_number, format_p, with_minus
@@ -67,6 +67,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen) -> dict[str, Any]:
     """Returns what the page shows without a script; see `build_report`."""
     declared = {dataset.name: dataset.measures for dataset in run.datasets}
+    published = with_our_names(tables.published, run.models)
     headline_columns = {name: headlines(measures) for name, measures in declared.items()}
     script = bundle.page_script({dataset.family: dataset.reference for dataset in run.datasets if dataset.reference})
     return {
@@ -98,8 +99,8 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
             if (controls := run.controls.of(name))
         },
         "synthetic": recovery_rows(tables.measures, tables.synthetic, declared, run.strengths),
-        "published": published_rows(tables.summary, tables.measures, tables.published),
-        "published_measures": published_measures(tables.summary, tables.published),
+        "published": published_rows(tables.summary, tables.measures, published),
+        "published_measures": published_measures(tables.summary, published),
     }
 
 

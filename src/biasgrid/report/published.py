@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from biasgrid.report.run import ReportModel
 from biasgrid.stats.compare.references import read_references
 from biasgrid.stats.ordering import select_rows
 
@@ -25,6 +26,7 @@ PUBLISHED_SCHEMA = pl.Schema(
         "value": pl.Float64,
         "tolerance": pl.Float64,
         "mark": pl.String,
+        "checkpoint": pl.String,
     }
 )
 
@@ -41,13 +43,32 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
     Raises:
         InputError: a file cannot be read or is no such JSON, with every faulty figure.
     """
-    figures = [figure for path in paths for figure in read_references(path).figures]
-    plain = [
-        figure.model_dump(include=set(PUBLISHED_SCHEMA))
-        for figure in figures
-        if not (figure.options or figure.bias_type)
-    ]
+    plain = []
+    for path in paths:
+        references = read_references(path)
+        checkpoints = {(one.kind, one.label): one.checkpoint for one in references.checkpoints}
+        plain += [
+            figure.model_dump(include={*PUBLISHED_SCHEMA})
+            | {"checkpoint": checkpoints.get((figure.kind, figure.label))}
+            for figure in references.figures
+            if not (figure.options or figure.bias_type)
+        ]
     return pl.DataFrame(plain, schema=PUBLISHED_SCHEMA)
+
+
+def with_our_names(published: pl.DataFrame, models: Iterable[ReportModel]) -> pl.DataFrame:
+    """Gives published figures kind and label of our models of the same checkpoints; others keep what they are called.
+
+    Args:
+        published: schema `PUBLISHED_SCHEMA`.
+        models: our models; of several with one checkpoint each has the figures.
+    """
+    names = [(model.source, model.kind, model.label) for model in models]
+    ours = pl.DataFrame(names, schema=dict.fromkeys(("checkpoint", "our_kind", "our_label"), pl.String), orient="row")
+    named = published.join(ours, on="checkpoint", how="left", maintain_order="left_right")
+    return named.with_columns(kind=pl.coalesce("our_kind", "kind"), label=pl.coalesce("our_label", "label")).select(
+        *PUBLISHED_SCHEMA
+    )
 
 
 def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:

@@ -77,10 +77,19 @@ class StoredCell(Section):
     level: float | None = None
 
 
+class StoredCheckpoint(Section):
+    """The repository of the hub that has a model's weights, by which it is found whatever a config calls it."""
+
+    kind: str
+    label: str
+    checkpoint: str
+
+
 class StoredReferences(Section):
     """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no cells are known."""
 
     about: Any = None
+    checkpoints: list[StoredCheckpoint] = Field(default_factory=list)
     cells: list[StoredCell] = Field(default_factory=list)
     figures: list[StoredFigure]
 
