@@ -56,6 +56,10 @@ class FirstScreen:
     difference: str = ""
 
 
+OPINIONS = FirstScreen("Opinions and free answers", asked="was asked for opinions and free answers about people")
+"""Of families whose datasets stand in one table: statements, probes and rewritten prompts."""
+
+
 class Payload(Protocol):
     """What stands in the module `payload`, of which a family may leave out any; what functions return becomes JSON.
 

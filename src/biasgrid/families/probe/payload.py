@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen, PageColumns, page_table, rows_with_keys
+from biasgrid.families.payload import OPINIONS, CellTables, PageColumns, page_table, rows_with_keys
 from biasgrid.families.probe.keys import BY_GROUP
 
-FIRST_SCREEN = FirstScreen("Opinions and free answers", asked="was asked for opinions and free answers about people")
+FIRST_SCREEN = OPINIONS
 NUMBERS: PageColumns = {"Value": ("number", "value"), "Interval": ("interval", ""), "n": ("count", "n")}
 
 

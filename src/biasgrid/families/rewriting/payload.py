@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from biasgrid.families.payload import (
+    OPINIONS,
     CellTables,
-    FirstScreen,
     PageColumns,
     measures_side_by_side,
     page_table,
@@ -17,11 +18,7 @@ from biasgrid.families.payload import (
 )
 from biasgrid.tables.metric import read_definitions
 
-FIRST_SCREEN = FirstScreen(
-    "Opinions and free answers",
-    asked="was asked for opinions and free answers about people",
-    columns=({"similarity_corrected": "differs by group"},),
-)
+FIRST_SCREEN = replace(OPINIONS, columns=({"similarity_corrected": "differs by group"},))
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
 MEASURE_TITLES = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from biasgrid.families.payload import (
+    OPINIONS,
     CellTables,
-    FirstScreen,
     PageColumns,
     measures_side_by_side,
     page_table,
@@ -17,11 +18,7 @@ from biasgrid.families.payload import (
     tables_of_groups,
 )
 
-FIRST_SCREEN = FirstScreen(
-    "Opinions and free answers",
-    asked="was asked for opinions and free answers about people",
-    columns=({"bias": "agrees beyond chance"},),
-)
+FIRST_SCREEN = replace(OPINIONS, columns=({"bias": "agrees beyond chance"},))
 CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
