@@ -23,7 +23,7 @@ from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
 from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists
-from biasgrid.runs.counts import samples_told
+from biasgrid.runs.counts import sample_notes
 from biasgrid.tables.keys import request_keys
 
 pytestmark = pytest.mark.family("samples are balanced over the designs of three families")
@@ -351,7 +351,7 @@ def test_digests_of_rows_are_what_they_were() -> None:
 
 
 def told_of(config: Config) -> list[str]:
-    return list(samples_told(config, load_word_lists(config)))
+    return list(sample_notes(config, load_word_lists(config)))
 
 
 def test_a_sample_says_what_it_can_test() -> None:

@@ -191,7 +191,7 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
         return None
 
 
-def samples_told(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
+def sample_notes(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
     """Yields what can be tested of the sample of each dataset and variant that has one.
 
     Args:

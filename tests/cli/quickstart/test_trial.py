@@ -28,7 +28,7 @@ from biasgrid.cli.quickstart.downsample import (
 )
 from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.runs.counts import samples_told
+from biasgrid.runs.counts import sample_notes
 
 pytestmark = pytest.mark.family("what a model is offered are datasets of all five")
 
@@ -223,7 +223,7 @@ def test_however_small_trials_are_classifiers_are_asked_all_classes_and_clusters
     content, _ = make_config(ROOT, "results", [tried(folders / "classifier")], ["sentiment-2"])
     config = parse_config(downsample_config(content, 10), "try.yaml")
     # Its control is asked as widely.
-    of_pack, of_control = samples_told(config, load_word_lists(config))
+    of_pack, of_control = sample_notes(config, load_word_lists(config))
     for told in (of_pack, of_control):
         assert told.endswith("sample of 26 cases: 26 of 26 clusters of templates, 2 of 2 right classes")
 

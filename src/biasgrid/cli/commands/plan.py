@@ -61,7 +61,7 @@ def plan(
     docs/outputs.md lists the keys of the JSON.
     """
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.counts import json_data, samples_told
+    from biasgrid.runs.counts import json_data, sample_notes
     from biasgrid.runs.plan import MachineRate, make_plan
 
     if rate is not None and rows_per_second is not None:
@@ -71,7 +71,7 @@ def plan(
         lists = load_word_lists(parsed)
         speed = MachineRate(rate, rows_per_second)
         planned = make_plan(parsed, lists, speed)
-        samples = list(samples_told(parsed, lists))
+        samples = list(sample_notes(parsed, lists))
     content = json_data(planned) | {"samples": samples}
     shown = [plan_table(planned, speed, console.width), *([Text("\n".join(samples))] if samples else [])]
     if intervals or interval_width is not None:

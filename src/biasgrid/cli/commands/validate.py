@@ -21,7 +21,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         refuse_unknown_subjects,
         warnings_of,
     )
-    from biasgrid.runs.counts import samples_told
+    from biasgrid.runs.counts import sample_notes
 
     with report_errors():
         parsed = load_checked_config(config, word_lists)
@@ -31,8 +31,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
     cells = len(list(parsed.cells()))
     console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
-    for told in samples_told(parsed, lists):
-        print_text(told)
+    for note in sample_notes(parsed, lists):
+        print_text(note)
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
     for note in [*models_left_out(parsed), *parsed.folders.both]:

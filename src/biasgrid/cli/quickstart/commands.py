@@ -170,7 +170,7 @@ def init(
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.counts import samples_told
+    from biasgrid.runs.counts import sample_notes
     from biasgrid.runs.workflow import workflow_folder
 
     with report_errors():
@@ -190,10 +190,10 @@ def init(
             f"Datasets that fit these models: {', '.join(fitting)}",
         ]
         parsed = save_config(config, sample_generative(content), head)
-        samples = list(samples_told(parsed, load_word_lists(parsed)))
+        samples = list(sample_notes(parsed, load_word_lists(parsed)))
     print_text(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
-    for told in samples:
-        print_text(told)
+    for note in samples:
+        print_text(note)
 
 
 def comma_separated(names: str) -> list[str]:
