@@ -17,7 +17,7 @@ from biasgrid.config import ConfigFolders, days_as_text, load_word_lists, parse_
 from biasgrid.config.checks import models_left_out
 from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
-from biasgrid.jobs.interruption import end_jobs_at_sigterm, resource_factor
+from biasgrid.jobs.interruption import end_jobs_at_signals, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
 from biasgrid.jobs.tuning import tune_planning
@@ -151,7 +151,7 @@ onstart:
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
     keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT_FILES)
     # The SLURM plugin gives all jobs of a run one name.
-    end_jobs_at_sigterm(getattr(workflow.scheduler._executor, "run_uuid", None))
+    end_jobs_at_signals(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))
     start_fork_server()
     start_progress_lines(count_jobs, count_rows)

@@ -16,7 +16,7 @@ import subprocess, sys
 from biasgrid.jobs import interruption
 
 interruption.SECONDS_TO_UNWIND = 1
-interruption.end_jobs_at_sigterm(None)
+interruption.end_jobs_at_signals(None)
 job = subprocess.Popen([sys.executable, sys.argv[1]], stdout=subprocess.PIPE, text=True)
 job.stdout.readline()
 try:
@@ -45,6 +45,31 @@ finally:
 """
 
 
+LOGGING = """
+import logging, os, signal, sys, time
+from biasgrid.jobs import interruption
+
+class Log(logging.Handler):
+    def emit(self, record):
+        # As Snakemake's own handler does.
+        try:
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            pass
+
+interruption.end_jobs_at_signals(None)
+logger = logging.getLogger("biasgrid")
+logger.addHandler(Log())
+try:
+    logger.error("a job starts")
+    print("logged", flush=True)
+    time.sleep(20)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
 def end_snakemake(folder: Path, job: str) -> str:
     """Sends SIGTERM to a process that runs a job as Snakemake does; the job has ended when it has."""
     script = folder / ".snakemake/scripts/job.py"
@@ -67,6 +92,12 @@ def test_a_job_cleans_up_before_it_ends(tmp_path: Path) -> None:
 
 def test_a_job_that_does_not_end_is_killed(tmp_path: Path) -> None:
     assert end_snakemake(tmp_path, STUBBORN) == "interrupted\n"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_comes_while_something_is_logged_is_not_lost(name: str) -> None:
+    shown = subprocess.run([sys.executable, "-c", LOGGING, name], capture_output=True, text=True, timeout=60)
+    assert shown.stdout == "logged\ninterrupted\n", shown.stderr
 
 
 TIME = "slurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-22T14:33:49 DUE TO TIME LIMIT ***\n"

@@ -1,19 +1,23 @@
-"""Jobs that end early: by SIGTERM, and for lack of memory or time in SLURM, after which they are submitted with more.
+"""Jobs that end early: by a signal, and for lack of memory or time in SLURM, after which they are submitted with more.
 
 A Snakemake that gets SIGTERM waits until its jobs are done, so they are ended here.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 import signal
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from types import FrameType
+from typing import Any, Literal
 
 import psutil
 
@@ -22,6 +26,8 @@ SCRIPTS = "/.snakemake/scripts/"
 SECONDS_BETWEEN_SWEEPS = 0.5
 SECONDS_TO_UNWIND = 10
 """How long a job may take to remove its temporary files."""
+SECONDS_UNTIL_LOGGED = 0.1
+"""How long writing a log record takes at most, about."""
 Shortage = Literal["memory", "time"]
 LONGEST_LOG = 1 << 20
 """How many bytes of a log are read, from its end."""
@@ -37,21 +43,45 @@ SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
 }
 """What the log of a job in SLURM says of it; without a database of accounts nobody else remembers for long."""
 
+_run_ended = threading.Event()
+_handlers_before: dict[signal.Signals, Any] = {}
 
-def end_jobs_at_sigterm(slurm_name: str | None) -> None:
-    """Makes SIGTERM end this Snakemake as Ctrl-C on its terminal would, with all its jobs.
+
+def end_jobs_at_signals(slurm_name: str | None) -> None:
+    """Makes SIGTERM end this Snakemake as Ctrl-C on its terminal would, with all its jobs, and Ctrl-C end it always.
 
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
     """
 
-    def end(*_: object) -> None:
-        # A second signal changes nothing; jobs that start now must not inherit that it is ignored.
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        threading.Thread(target=sweep, args=(slurm_name,)).start()
+    def end(number: int, frame: FrameType | None) -> None:
+        # Snakemake's handler of log records drops an interrupt that comes while it writes one; the run would go on.
+        if is_logging(frame):
+            threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), number)).start()
+            return
+        by_terminal = number == signal.SIGINT
+        # A second SIGTERM changes nothing; jobs that start now must not inherit that it is ignored.
+        signal.signal(number, signal.default_int_handler if by_terminal else lambda *_: None)
+        # A terminal has told the jobs as well, but for those that just start.
+        patience = SECONDS_TO_UNWIND if by_terminal else 0
+        threading.Thread(target=sweep, args=(slurm_name, patience)).start()
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, end)
+    _run_ended.clear()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        _handlers_before.setdefault(number, signal.signal(number, end))
+
+
+def restore_signals() -> None:
+    """Puts back what signals did before the run; in a notebook the process goes on."""
+    _run_ended.set()
+    while _handlers_before:
+        signal.signal(*_handlers_before.popitem())
+
+
+def is_logging(frame: FrameType | None) -> bool:
+    """Says whether a frame is within the handling of a log record."""
+    return any(each.f_code is logging.Handler.handle.__code__ for each, _ in traceback.walk_stack(frame))
 
 
 def interrupt_at_sigterm() -> None:
@@ -64,22 +94,26 @@ def interrupt_at_sigterm() -> None:
     signal.signal(signal.SIGTERM, interrupt)
 
 
-def sweep(slurm_name: str | None) -> None:
+def sweep(slurm_name: str | None, patience: float) -> None:
     """Ends jobs for as long as this process ends, since some may just be starting or being submitted.
 
     Args:
         slurm_name: their name in SLURM's queue, None if none of them is there.
+        patience: seconds in which a job may end by itself.
     """
+    seen: dict[psutil.Process, float] = {}
     terminated: dict[psutil.Process, float] = {}
     while True:
-        nothing_starts, jobs = not threading.main_thread().is_alive(), list(local_jobs())
+        nothing_starts, jobs = _run_ended.is_set() or not threading.main_thread().is_alive(), list(local_jobs())
         for job in jobs:
+            now = time.monotonic()
             with suppress(psutil.NoSuchProcess):
-                if job not in terminated:
-                    terminated[job] = time.monotonic()
+                if job in terminated:
+                    if now - terminated[job] > SECONDS_TO_UNWIND:
+                        job.kill()
+                elif now - seen.setdefault(job, now) >= patience:
+                    terminated[job] = now
                     job.terminate()
-                elif time.monotonic() - terminated[job] > SECONDS_TO_UNWIND:
-                    job.kill()
         if slurm_name is not None:
             # What is submitted while Snakemake cancels the jobs that it knows of is cancelled by nobody else.
             subprocess.run(["scancel", f"--name={slurm_name}"], check=False)

@@ -69,6 +69,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     from snakemake.cli import args_to_api, parse_args
 
     from biasgrid.config import load_config
+    from biasgrid.jobs.interruption import restore_signals
     from biasgrid.jobs.lock import unlock_results
     from biasgrid.jobs.run_progress import end_progress_lines
 
@@ -82,6 +83,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
     try:
         is_done = args_to_api(arguments, parser)
     finally:
+        restore_signals()
         end_progress_lines()
         unlock_results()
     if not is_done:
