@@ -27,7 +27,7 @@ from biasgrid.tables.sums import SUMS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
-    "README.md",
+    "docs/underspecified.md",
     "config/README.md",
     "docs/outputs.md",
     "docs/figures.md",
