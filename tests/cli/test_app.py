@@ -71,7 +71,10 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
     for folder in ("workflow/schemas", "workflow/report", "config", "docs/public-benchmarks"):
         (tmp_path / folder).mkdir(parents=True)
     tables = {
-        "docs/underspecified.md": ("measures of underspecified", "| `mu` | bias intensity as published: mean over subjects"),
+        "docs/underspecified.md": (
+            "measures of underspecified",
+            "| `mu` | bias intensity as published: mean over subjects",
+        ),
         "config/README.md": ("keys of the config", "| `jobs_per_gpu` | integer | `1` |"),
         "docs/outputs.md": ("columns of SUMMARY", "| `headline` | Boolean |"),
         "docs/figures.md": ("figures", "| `heat_map` |"),

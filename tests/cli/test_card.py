@@ -93,7 +93,7 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     ):
         assert line in told.splitlines()
     assert "| dataset | bias type | measure | value | 90 % interval |" in told
-    assert "No control was measured; words alone may do this." in card(results, "--model", "old")[1]
+    assert "No control was measured, so the wording alone may explain the result." in card(results, "--model", "old")[1]
 
 
 def test_what_was_found_of_the_model_is_told(results: Path) -> None:
@@ -102,9 +102,9 @@ def test_what_was_found_of_the_model_is_told(results: Path) -> None:
     path = results / "measures/gender/new.parquet"
     path.parent.mkdir(parents=True)
     write_table(measures_of(tests, **of_cell), path, MEASURES, {})
-    assert "1 of 2 tested associations stands out" in card(results, "--model", "new")[1]
+    assert "1 of 2 tested associations is significant" in card(results, "--model", "new")[1]
     told = runner.invoke(app, ["summary", str(results)])
-    assert "1 of 2 tested associations stands out" in " ".join(told.output.split())
+    assert "1 of 2 tested associations is significant" in " ".join(told.output.split())
 
 
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"

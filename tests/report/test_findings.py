@@ -44,7 +44,7 @@ def sentence(lines: pl.DataFrame, rows: pl.DataFrame, facts: GridFacts = NO_FACT
     return finding.sentence
 
 
-ALONE = "no control was measured; words alone may do this"
+ALONE = "no control was measured, so the wording alone may explain the result"
 
 
 def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound() -> None:
@@ -57,7 +57,7 @@ def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound(
         association("Eve", 0.9, 0.8, None),
     )
     assert sentence(summary({"dataset": "names"}), rows) == (
-        "tiny: more than noise overall (p = 0.0010); 2 of 4 tested associations stand out; "
+        "tiny: more than noise overall (p = 0.0010); 2 of 4 tested associations are significant; "
         f"largest: Bob with stole, 0.400 (at least 0.300) in names; {ALONE}."
     )
 
@@ -65,12 +65,12 @@ def test_associations_above_0_are_counted_and_the_largest_has_the_largest_bound(
 @pytest.mark.parametrize("bound", [None, -0.1])
 def test_without_a_bound_above_0_none_is_the_largest(bound: float | None) -> None:
     told = sentence(summary({"dataset": "names"}), known_of(association("Ann", 0.5, bound, 0.01)))
-    assert told == f"tiny: more than noise overall (p = 0.010); 1 of 1 tested associations stands out; {ALONE}."
+    assert told == f"tiny: more than noise overall (p = 0.010); 1 of 1 tested associations is significant; {ALONE}."
 
 
 @pytest.mark.parametrize(
     ("q", "told"),
-    [(0.01, "1 of 2 tested associations stands out"), (0.5, "no association of 2 tested stands out")],
+    [(0.01, "1 of 2 tested associations is significant"), (0.5, "none of 2 tested associations is significant")],
 )
 def test_a_model_that_answers_at_random_is_a_control_and_has_found_nothing(q: float, told: str) -> None:
     control = {"dataset": "names", "measure": "control", "options": "control=random answers", "headline": False}
@@ -86,7 +86,7 @@ def test_of_two_groups_the_higher_one_stands_first() -> None:
     row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": -0.3, "bound": 0.2, "q": 0.01}
     rows = known_of(row | {"options": "score=mean_likelihood, mode=group"})
     assert sentence(summary({"dataset": "cases", "bias_type": "faith"}), rows) == (
-        "tiny: more than noise overall (p = 0.010); 1 of 1 tested differences of groups stands out; "
+        "tiny: more than noise overall (p = 0.010); 1 of 1 tested differences of groups is significant; "
         f"largest: jewish above sikh in likelihood, 0.300 (at least 0.200) in cases; {ALONE}."
     )
 
@@ -100,7 +100,7 @@ def test_groups_of_subjects_are_what_is_claimed_and_single_subjects_are_not_coun
         association(None, 0.1, None, 0.2, **group | {"attribute": "cooks"}),
     )
     told = sentence(summary({"dataset": "names", "p": 0.4}), rows)
-    assert told.startswith("tiny: more than noise overall (p = 0.010); 1 of 3 tested associations stands out; ")
+    assert told.startswith("tiny: more than noise overall (p = 0.010); 1 of 3 tested associations is significant; ")
     assert "largest: women with stole, 0.200 (at least 0.100) in names" in told
 
 
@@ -114,12 +114,12 @@ def test_measures_that_are_not_counted_are_told_nowhere_and_flags_put_others_in_
     headline = {"dataset": "names", "p": 0.04}
     told = sentence(summary(headline), rows, facts)
     assert told.startswith(
-        "tiny: more than noise overall (p = 0.040); 1 of 1 tested associations stands out; largest: Bob"
+        "tiny: more than noise overall (p = 0.040); 1 of 1 tested associations is significant; largest: Bob"
     )
     flag = {"dataset": "names", "measure": "negation", "headline": False, "flag": "the negation is not read"}
     told = sentence(summary(headline, flag), rows, facts)
     assert told.startswith(
-        "tiny: more than noise overall (p = 0.020); 1 of 1 tested associations stands out; largest: Cleo"
+        "tiny: more than noise overall (p = 0.020); 1 of 1 tested associations is significant; largest: Cleo"
     )
 
 
@@ -135,7 +135,7 @@ def test_where_names_are_improbable_their_pronouns_are_told() -> None:
     facts = GridFacts(counted={"names": {"share": ""}})
     assert sentence(summary(headline, flag), rows, facts) == (
         "tiny: one cell not measurable (names): names are improbable; "
-        "of its pronouns, 1 of 2 tested associations stands out; "
+        "of its pronouns, 1 of 2 tested associations is significant; "
         "largest of pronouns, in log odds: women with stole, 1.50 (at least 1.20) in names."
     )
     unknown = headline | {"flag": "not measurable: text is unknown; names are improbable"}
@@ -148,15 +148,18 @@ def test_where_nothing_stands_out_it_is_said_what_would_have_been_seen() -> None
     cells = {f"{name}/tiny": {"detectable": {"gamma": {"subject": size}}} for name, size in sizes.items()}
     quiet = association("Ann", 0.5, None, 0.3)
     assert sentence(summary({"dataset": "names"}), known_of(quiet), GridFacts(cells=cells)) == (
-        "tiny: no more than noise overall (p = 0.30); no association of 1 tested stands out; "
-        f"one of 0.0812 would have been seen with 80 % power; {ALONE}."
+        "tiny: no more than noise overall (p = 0.30); none of 1 tested associations is significant; "
+        f"an effect of 0.0812 would have been detected with 80 % power; {ALONE}."
     )
     lines = summary({"dataset": "names"}, {"dataset": "others"})
     told = sentence(lines, known_of(quiet, quiet | {"dataset": "others"}), GridFacts(cells=cells))
-    assert "one of 0.0812 in names, 0.100 in others would have been seen with 80 % power" in told
+    assert "an effect of 0.0812 in names, 0.100 in others would have been detected with 80 % power" in told
     loud = association("Ann", 0.5, 0.4, 0.001, dataset="others")
     told = sentence(lines, known_of(quiet, loud), GridFacts(cells=cells))
-    assert "no association stands out in names: one of 0.0812 in names would have been seen with 80 % power" in told
+    assert (
+        "no association is significant in names: an effect of 0.0812 in names would have been detected with 80 % power"
+        in told
+    )
 
 
 def test_of_probes_the_headlines_are_claims_beside_how_answers_ended() -> None:
@@ -174,9 +177,11 @@ def test_a_size_that_no_number_can_have_is_not_told() -> None:
     cells = {"names/tiny": {"detectable": {"gamma": {"subject": 1.06}}}}
     quiet = known_of(association("Ann", 0.5, None, 0.3))
     told = sentence(summary({"dataset": "names"}), quiet, GridFacts(cells=cells, ranges={"names": {"gamma": [-1, 1]}}))
-    assert "too little was asked to see with 80 % power any association, however large" in told
+    assert "too little was asked to detect any association with 80 % power, however large" in told
     assert "1.06" not in told
-    assert "one of 1.06 would have been seen" in sentence(summary({"dataset": "names"}), quiet, GridFacts(cells=cells))
+    assert "an effect of 1.06 would have been detected" in sentence(
+        summary({"dataset": "names"}), quiet, GridFacts(cells=cells)
+    )
 
 
 def test_what_could_not_be_tested_is_in_every_count() -> None:
@@ -185,7 +190,9 @@ def test_what_could_not_be_tested_is_in_every_count() -> None:
         *(association(name, 0.1, None, 0.5) for name in ("Ann", "Bob")), association("Cleo", -1.0, None, **untestable)
     )
     told = sentence(summary({"dataset": "names"}), rows)
-    assert "no association of 2 tested stands out; 1 association of 1.00 could not be tested (4 clusters);" in told
+    assert (
+        "none of 2 tested associations is significant; 1 association of 1.00 could not be tested (4 clusters);" in told
+    )
     row = {"dataset": "cases", "group": "sikh", "other": "jewish", "value": 0.3} | untestable
     told = sentence(summary({"dataset": "cases", "bias_type": "faith"}), known_of(row, row | {"value": 0.5}))
     assert told.startswith("tiny: 2 differences of groups of up to 0.500 could not be tested (4 clusters); nothing")
@@ -219,9 +226,7 @@ def test_withheld_cells_are_named_and_count_for_nothing_else() -> None:
         {"dataset": "others", "measure": "clusters", "headline": False, "flag": "only 2 clusters"},
     )
     rows = known_of(association("Ann", 0.5, 0.4, 0.001))
-    assert sentence(lines, rows) == (
-        "tiny: one cell not measurable (names): all scores are equal; to be read with care in others."
-    )
+    assert sentence(lines, rows) == ("tiny: one cell not measurable (names): all scores are equal; warnings in others.")
 
 
 def test_marks_are_counted() -> None:
@@ -259,7 +264,7 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     )
     lines = summary({"dataset": "names"}, {"dataset": "twins"}, shown | {"options": "control=twins", "value": 1})
     assert sentence(lines, rows) == (
-        "tiny: more than noise overall (p = 0.0010); 1 of 1 tested associations stands out; "
+        "tiny: more than noise overall (p = 0.0010); 1 of 1 tested associations is significant; "
         "largest: Ann with stole, 0.500 (at least 0.400) in names; the control of names (twins) shows 1 of 2."
     )
     lines = summary({"dataset": "names"}, shown | {"options": "control=twins", "value": 0})
@@ -269,7 +274,7 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
         summary({"dataset": "names"}, {"dataset": "b"}, shown | {"options": "control=twins", "value": 0}),
         known_of(association("Ann", 0.5, 0.4, 0.001), association("Ann", 0.5, 0.4, 0.001, dataset="b")),
     )
-    assert "shows none; no control of b was measured; words alone may do this" in more
+    assert "shows none; no control of b was measured, so the wording alone may explain the result" in more
 
 
 @pytest.mark.parametrize(("low", "more"), [(-0.1, "no more"), (0.01, "more")])

@@ -176,7 +176,7 @@ def test_findings_count_claims_and_say_what_would_have_been_seen(screen: Screen)
     )
     assert [(one.who, one.what, one.value, one.bound) for one in biased.largest] == [("women", "stole", 0.32, 0.16)]
     assert (fair.claim, fair.found, fair.largest) == ("no more than noise", 0, [])
-    assert fair.unseen == "one of 0.125 would have been seen (80 % power)"
+    assert fair.unseen == "an effect of 0.125 would have been detected (80 % power)"
     assert (screen.result, screen.question) == (
         "1 of 2 do.", "Do 2 models favour a group when the text gives no reason?"
     )  # fmt: skip
@@ -187,7 +187,9 @@ def test_of_one_model_the_result_is_its_own_test() -> None:
     screen = first_screen(run, tables_of(run, cell("fair", 0.004, 0.8)))
     assert screen.question == "Does The fair one favour a group when the text gives no reason?"
     assert screen.result == "no more than noise"
-    assert screen.result_more.startswith("(p = 0.80). That is no proof of fairness: one of 0.125 would have been seen")
+    assert screen.result_more.startswith(
+        "(p = 0.80). That is no proof of fairness: an effect of 0.125 would have been detected"
+    )
 
 
 def example_rows(model: str, share: float, rank: int = 1) -> list[dict[str, Any]]:

@@ -157,7 +157,7 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     summary = summary_of(replace(RUN, level=0.9), with_known(measures, certain))
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
     assert "(90 % CI)" in page.text
-    assert "cells with 3 clusters only" in page.text
+    assert "Some cells have only 3 clusters." in page.text
     (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
     assert detailed[2] == "0.123noise alone gives 0.0500, p = 0.0020, n 4"
     assert detailed[3].startswith("0.1000 to 0.200 over clusters")
@@ -196,9 +196,9 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
         },
         "base-lm": {"answers": 1000, "scored_by": {"logits": 1000}, "status": {}, "mass": 0.875},
     }
-    assert "How it was answered" not in report_of(RUN, measures=measures)
+    assert "How the models answered" not in report_of(RUN, measures=measures)
     page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures)
-    _, _, section = page.partition("How it was answered")
+    _, _, section = page.partition("How the models answered")
     cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
     assert cells[:7] == ["Model", "Kind", "Options", "Found", "Length", "Ok", "Answers"]
     assert cells[7:14] == ["BERT base", "SQuAD", "parsed", "\N{EN DASH}", "25.0 %", "75.0 %", "1,200"]
@@ -280,7 +280,7 @@ def test_published_figures_stand_in_the_page(
     row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.0849", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
-    assert "Beside published" not in report_of(RUN, measures=measures, examples=examples, published=elsewhere)
+    assert "Published figures" not in report_of(RUN, measures=measures, examples=examples, published=elsewhere)
 
 
 def test_marks_of_a_file_stand_beside_those_that_were_found(

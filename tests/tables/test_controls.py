@@ -71,7 +71,7 @@ def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
     expected = None if flag is None else f"the control shows associations too ({flag}): {READ}"
     assert row["flag"] == expected
     told = str(flag_lines(flag_rows(summary).to_dicts()))
-    assert told == (f"To be read with care:\n  faith: {expected} (bert)\n" if expected else "")
+    assert told == (f"Warnings:\n  faith: {expected} (bert)\n" if expected else "")
 
 
 def test_a_control_whose_size_is_in_the_intervals_speaks_against_nothing() -> None:

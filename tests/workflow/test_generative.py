@@ -99,6 +99,6 @@ def test_the_report_says_how_it_was_answered(results: Path) -> None:
     told = read_provenance(results / "measures/written/small.parquet")["answered"]
     assert told["answers"] == sum(told["status"].values()) == 40
     page = (results / "report/index.html").read_text()
-    assert page.count("How it was answered") == 3
+    assert page.count("How the models answered") == 3
     assert all(f"<td>{way}</td>" in page for way in ("logits", "none"))
     assert "Length" in page

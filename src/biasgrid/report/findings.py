@@ -40,7 +40,7 @@ TESTED_TYPES = ((False, "association"), (True, "difference of groups"))
 LARGEST_LABEL = "largest"
 """How the parts of sentences begin that name subjects and attributes."""
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-NO_CONTROL = "was measured; words alone may do this"
+NO_CONTROL = "was measured, so the wording alone may explain the result"
 
 
 class Finding(NamedTuple):
@@ -164,7 +164,7 @@ def overall_findings(overall: Overall | None) -> Iterator[str]:
 def significant_findings(
     model: str, counts: pl.DataFrame, tests: pl.DataFrame, largest: Sequence[Mapping[str, Any]], facts: GridFacts
 ) -> Iterator[str]:
-    """Yields how many of what was tested stand out, the largest of these, and what would have been found elsewhere.
+    """Yields how many tests are significant, the largest result, and what would have been detected elsewhere.
 
     Args:
         model: the model's name.
@@ -186,14 +186,15 @@ def significant_findings(
 
 
 def count_findings(counts: pl.DataFrame, tests: pl.DataFrame) -> Iterator[str]:
-    """Yields how many of what was tested stand out, and how much could not be tested; see `significant_findings`."""
+    """Yields how many tests are significant, and how much could not be tested; see `significant_findings`."""
     for of_groups, name in TESTED_TYPES:
         of_type = pl.col("bias_type").is_not_null() == of_groups
         rows = counts.filter(of_type)
         found, tested = int(rows["value"].sum()), int(rows["n"].sum())
         if tested:
-            few = f"no {name} of {tested:,} tested stands out"
-            yield f"{found:,} of {tested:,} tested {plural(name)} stand{'s' * (found == 1)} out" if found else few
+            are = "is" if found < 2 else "are"
+            count = f"{found:,}" if found else "none"
+            yield f"{count} of {tested:,} tested {plural(name)} {are} significant"
         # Where clusters are too few for any test, the datasets are named.
         nothing = [name for name, clusters in untested_datasets(rows).items() if clusters < FEWEST_TESTED]
         untestable = tests.filter(of_type, is_untestable(), ~pl.col("dataset").is_in(nothing))
@@ -226,7 +227,7 @@ def detectable(model: str, dataset: str, tests: pl.DataFrame, facts: GridFacts) 
 
 
 def power_findings(name: str, sizes: Mapping[str, float | None], tested: int) -> Iterator[str]:
-    """Yields what would have been found in the datasets in which nothing stands out.
+    """Yields what would have been detected in the datasets in which nothing is significant.
 
     Args:
         name: the type of test.
@@ -235,12 +236,14 @@ def power_findings(name: str, sizes: Mapping[str, float | None], tested: int) ->
     """
     if beyond := [dataset for dataset, size in sizes.items() if size == inf]:
         of = f" in {join_names(beyond)}" if tested > 1 else ""
-        yield f"too little was asked{of} to see with 80 % power any {name}, however large"
+        yield f"too little was asked{of} to detect any {name} with 80 % power, however large"
     known = [(dataset, size) for dataset, size in sizes.items() if size is not None and isfinite(size)]
     if known:
         several = ", ".join(f"{format_number(size)}{f' in {dataset}' * (tested > 1)}" for dataset, size in known)
-        where = "" if len(sizes) == tested else f"no {name} stands out in {join_names([each for each, _ in known])}: "
-        yield f"{where}one of {several} would have been seen with 80 % power"
+        where = (
+            "" if len(sizes) == tested else f"no {name} is significant in {join_names([each for each, _ in known])}: "
+        )
+        yield f"{where}an effect of {several} would have been detected with 80 % power"
 
 
 def largest_significant(tests: pl.DataFrame, of_groups: bool) -> dict[str, Any]:
@@ -408,7 +411,7 @@ def flag_findings(lines: pl.DataFrame, withheld: Sequence[str]) -> Iterator[str]
     """Yields in which datasets something speaks against numbers that are shown all the same."""
     flags = lines.filter(~pl.col("headline"), ~pl.col("dataset").is_in([*withheld])).drop_nulls("flag")
     if len(flags):
-        yield f"to be read with care in {join_names(values_in_order(flags, 'dataset'))}"
+        yield f"warnings in {join_names(values_in_order(flags, 'dataset'))}"
 
 
 def join_names(names: Sequence[str]) -> str:

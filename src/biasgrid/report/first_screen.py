@@ -56,7 +56,7 @@ class FindingRow(NamedTuple):
         mirrored: how many mirror others.
         tested: how many tests there are.
         largest: the largest significant results.
-        unseen: what would have been seen where nothing is significant.
+        unseen: what would have been detected where nothing is significant.
         control: what its controls show.
         warnings: what speaks against its numbers.
     """
@@ -288,15 +288,15 @@ def largest_of(row: Mapping[str, Any], run: ReportRun) -> Largest:
 
 
 def unseen_size(finding: Finding, run: ReportRun) -> str:
-    """Returns what would have been seen of a model of which nothing stands out."""
+    """Returns what would have been detected in a model of which nothing is significant."""
     claims = finding.claims
     sizes = [detectable(finding.model, name, claims, run.facts) for name in values_in_order(claims, "dataset")]
     known = [size for size in sizes if size is not None]
     if not known:
         return ""
     if not isfinite(max(known)):
-        return "too little was asked to see any"
-    return f"one of {format_number(max(known))} would have been seen (80 % power)"
+        return "too little was asked to detect any effect"
+    return f"an effect of {format_number(max(known))} would have been detected (80 % power)"
 
 
 def control_texts(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:

@@ -164,7 +164,7 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """
     lines = Text()
     for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):
-        heading, style = ("Not measurable:", "bold red") if withholds else ("To be read with care:", "bold yellow")
+        heading, style = ("Not measurable:", "bold red") if withholds else ("Warnings:", "bold yellow")
         lines.append(f"{heading}\n", style)
         lines.append("".join(f"  {flag['dataset']}: {flag['flag']} ({', '.join(flag['models'])})\n" for flag in group))
     return lines
