@@ -22,10 +22,10 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"The pairs of subject and attribute with the largest positive {GAMMA} of shares of each model. Small marks are "
-    "clusters (templates that do not reword each other), the dot is their mean. It is filled if the association is "
-    "significant (q at most 0.05); its line is then an interval that allows for having been picked. Hollow dots may be "
-    "chance, so they have no interval. Associations describe these models and questions, not people."
+    f"The pairs of subject and attribute with the largest positive {GAMMA} of shares for each model. Small "
+    "marks are clusters (templates that only reword each other are one cluster); the dot is their mean. A filled dot "
+    "is significant (q at most 0.05), and its line is an interval that allows for the selection. A hollow dot may be "
+    "chance, so it has no interval. Associations describe these models and questions, not people."
 )
 MOST_ASSOCIATIONS = 20
 """Of all models together no more than fit: so many where there is one, fewer of each where there are many."""

@@ -12,11 +12,12 @@ from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasg
 from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
-    "What depends on single clusters (templates that do not reword each other). Left: μ without each cluster, a stroke "
-    "each, with a line over their range; the ring is μ of all. A stroke far from the others is of a cluster that makes "
-    f"much of μ; noise puts all of them a little right of the ring. Right: how {GAMMA} in each cluster correlates with "
-    f"{GAMMA} in the others. Near 1 all say the same; about 0 a cluster says something else, or there is nothing to "
-    "say. Lines are ranges of these clusters, not intervals."
+    "How much the results depend on single clusters (templates that only reword each other are one cluster). Left: μ "
+    "without each cluster, one stroke per cluster, with a line over their range; the ring is μ of all clusters. A "
+    "stroke far from the others belongs to a cluster that contributes much of μ; noise puts all strokes a little "
+    f"right of the ring. Right: how {GAMMA} in each cluster correlates with {GAMMA} in the others. Near 1, all "
+    "clusters agree; near 0, a cluster disagrees or there is nothing to find. The lines are ranges over these "
+    "clusters, not intervals."
 )
 WITHOUT, AGREEMENT = "μ without one cluster", "correlation with the other clusters"
 AXIS_ENDS = pl.DataFrame({"panel": [WITHOUT, AGREEMENT, AGREEMENT], "value": [0.0, 0.0, 1.0]})

@@ -50,11 +50,12 @@ from biasgrid.tables.files import means_by
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"{GAMMA} of shares of each subject (row) and attribute (column): a panel for each model or, if the title says so, "
-    "the mean over the models of a kind. Red: associated more with this subject than with its partners, blue: less, "
-    "grey: not asked. A small dot marks what is not significant (q above 0.05; in means: in no model). Colours compare "
-    "subjects within a column; red does not mean that a model thinks the attribute likely. The 2 % strongest cells "
-    "share the end colours. Rows and columns are sorted by similarity (leading singular vectors)."
+    f"{GAMMA} of shares for each subject (row) and attribute (column), in a panel for each model or, if the "
+    "title says so, averaged over the models of a kind. Red: associated more with this subject than with its "
+    "partners; blue: less; grey: not asked. A small dot marks cells that are not significant (q above 0.05; in "
+    "means: in no model). Colours compare the subjects within a column; red does not mean that the model thinks the "
+    "attribute likely. The 2 % strongest cells share the end colours. Rows and columns are sorted by similarity "
+    "(leading singular vectors)."
 )
 LONGEST_ATTRIBUTE = 44
 MOST_PANEL_ROWS = 200

@@ -19,11 +19,11 @@ from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_the
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    f"Subjects ranked by {GAMMA}(subject) of shares, averaged over all attributes: 1 is the subject with which a model "
-    "associates the attributes most. Large points are means over the models of a kind, small ones the models: they "
-    "show how far models agree, not how sure a rank is. Ranks hide how far apart subjects are, and a mean in the "
-    "middle of far points means that models disagree. Only subjects that all models of the kind were asked about "
-    "count."
+    f"Subjects ranked by {GAMMA}(subject) of shares, averaged over all attributes: rank 1 is the subject that a "
+    "model associates most with the attributes. Large points are means over the models of a kind, and small points "
+    "are the models: they show how much the models agree, not how certain a rank is. Ranks hide how far apart "
+    "subjects are, and a mean between distant points means that models disagree. Only subjects that all models of "
+    "the kind were asked about are included."
 )
 
 

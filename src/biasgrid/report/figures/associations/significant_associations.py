@@ -15,11 +15,11 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this subject than with others)"
-    " against its p: the higher a point, the less likely noise alone would give it. Blue points are significant (q at "
-    "most 0.05). High points near the middle are sure but small; low ones far out are large in few clusters only. "
-    "Points that would cover each other are drawn once. What one subject has more of the others have less, so points "
-    "lie on both sides."
+    f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this subject than with "
+    "others) against its p: the higher a point, the less likely it is under noise alone. Blue points are significant "
+    "(q at most 0.05). High points near the middle are certain but small; low points far out are large in only a few "
+    "clusters. Points that would overlap are drawn once. If one subject has more of an attribute, others have less, "
+    "so there are points on both sides."
 )
 SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
 OTHER, FOUND = SIGNIFICANCE_COLOURS

@@ -13,10 +13,10 @@ from biasgrid.stats.ordering import select_rows
 from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
-    "For each attribute the three subjects that win it most often: the share of comparisons that each wins (0.5, the "
-    "grey line: no preference), with its interval. A dot is filled if the association is significant (q at most "
-    "0.05). Many attributes or subjects are shown by their groups, and at most the 12 attributes won most clearly, "
-    "so that intervals are rather too narrow. A win counts whatever its margin."
+    "For each attribute, the three subjects that win it most often: the share of comparisons that each wins, with "
+    "its interval (0.5, the grey line, is no preference). A dot is filled if the association is significant (q at "
+    "most 0.05). If there are many attributes or subjects, their groups are shown, and at most the 12 attributes "
+    "with the clearest winners, so intervals tend to be too narrow. A win counts whatever its margin."
 )
 READABLE = 12
 """Of more attributes or subjects than this, their groups are drawn, where they have some."""

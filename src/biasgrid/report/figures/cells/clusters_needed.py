@@ -31,10 +31,10 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.stats.power import POWER, minimal_detectable_effect
 
 CAPTION = (
-    "How large an association must be to be found in 80 of 100 cells like these, with so many clusters (templates that "
-    "do not reword each other): a line per model; the dot is at the clusters that it was asked. It is about one "
-    "association by itself (p below 0.05); to be found among many it must be larger. A line says what could be seen, "
-    "not what is there."
+    "How large an association must be to be detected in 80 of 100 cells like these, by the number of clusters "
+    "(templates that only reword each other are one cluster). There is a line per model, and a dot at the number of "
+    "clusters it was asked. The figure is about a single association (p below 0.05); among many, an association must "
+    "be larger to be detected. A line shows what could be detected, not what is there."
 )
 CLUSTER_COUNTS = range(2, 21)
 """Lines go from and to so many clusters."""

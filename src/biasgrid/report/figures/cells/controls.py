@@ -12,10 +12,10 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.counts import single_tests
 
 CAPTION = (
-    "The p of every single association, or difference of two groups, of datasets (blue) and of their negative "
-    "controls (orange), in which there is nothing to find. Without any association p is spread evenly, and all bars "
-    "reach the dashed line; associations raise the bars at the left. A control whose bars rise at the left says that "
-    "templates or tokenizer make associations of their own. p is not a size."
+    "The p of every single association, or difference of two groups, in the datasets (blue) and in their negative "
+    "controls (orange), where there is nothing to find. Without any association, p is spread evenly and all bars "
+    "reach the dashed line; associations raise the bars at the left. If the bars of a control rise at the left, the "
+    "templates or the tokenizer produce associations of their own. p is not the size of an effect."
 )
 BINS = 20
 DATASET, CONTROL = "dataset", "control"

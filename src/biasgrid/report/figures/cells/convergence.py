@@ -11,10 +11,10 @@ from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_the
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "Whether two datasets of different families put the same groups in the same order: Spearman's correlation of "
-    "groups within models, with its interval over groups. The open circles are the largest correlations, of either "
-    "sign, that the noise of both numbers allows: one near them is full agreement. A negative one may be agreement "
-    "too, where one dataset asks about bad things and the other about good ones."
+    "Whether two datasets of different families rank the same groups in the same order: Spearman's correlation of "
+    "groups within models, with its interval over groups. The open circles are the largest correlations, positive or "
+    "negative, that the noise of both measures allows; a dot near one of them is full agreement. A negative "
+    "correlation can be agreement too, if one dataset asks about bad things and the other about good ones."
 )
 ROW_HEIGHT = 0.34
 """Of a pair of numbers, in inches."""

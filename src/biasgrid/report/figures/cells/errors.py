@@ -25,10 +25,11 @@ from biasgrid.report.figures.drawing.theme import FAINT, FROM_ZERO, GAMMA, biasg
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "Positional dependence δ (how much an answer's probability depends on which subject is named first) and attribute "
-    "independence ε (how much it fails to follow the negation) beside bias intensity μ. Lines are intervals over other "
-    "templates; μ has none, as it is never below 0: the grey stroke is its noise floor, what noise alone would give. "
-    f"{GAMMA} cancels these errors; but where they are much larger than μ, the model hardly understands the question."
+    "Positional dependence δ (how much an answer's probability depends on which subject comes first) and attribute "
+    "independence ε (how little it follows the negation), next to bias intensity μ. Lines are intervals over other "
+    "templates. μ is never below 0, so it has a noise floor instead (grey stroke): what noise alone would give. "
+    f"These errors cancel in {GAMMA}, but if they are much larger than μ, the model hardly understands the "
+    "question."
 )
 MEASURE_DODGE = 0.26
 """By how much of a row a measure is drawn above or below its middle."""

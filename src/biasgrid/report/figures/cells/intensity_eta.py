@@ -9,10 +9,9 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_bias_corrected
 
 CAPTION = (
-    "Bias consistency η of every cell: how uniformly the model prefers one subject over another, whatever the "
-    "template and the partner. Noise agrees as far as the grey bar reaches: only what is beyond it (the dot) says "
-    "anything, and only if its interval does not reach 0. Minute but constant preferences make η large: read it with "
-    "μ."
+    "Bias consistency η of every cell: how consistently the model prefers one subject to another across templates "
+    "and partners. Noise alone reaches to the end of the grey bar. Only the part beyond it (the dot) is meaningful, "
+    "and only if its interval excludes 0. Tiny but constant preferences make η large: read it together with μ."
 )
 
 

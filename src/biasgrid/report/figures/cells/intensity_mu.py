@@ -9,10 +9,10 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_bias_corrected
 
 CAPTION = (
-    "Bias intensity μ of every cell: a row per model, a column per dataset. An unbiased model has a μ about as large "
-    "as the grey bar, because the largest of many differences is never 0: only what is beyond it (the dot) says "
-    "anything, and only if its interval does not reach 0. It does not say which subjects are preferred, nor that "
-    "people hold the same preference. μ tends to grow with the number of attributes: compare datasets by their "
+    "Bias intensity μ of every cell, with a row per model and a column per dataset. Even an unbiased model has a μ "
+    "about as long as the grey bar, because the largest of many differences is never 0. Only the part beyond it (the "
+    "dot) is meaningful, and only if its interval excludes 0. μ does not say which subjects are preferred, nor that "
+    "people have the same preference. It tends to grow with the number of attributes: compare datasets by their "
     "strength."
 )
 

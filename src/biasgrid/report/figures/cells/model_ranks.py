@@ -22,10 +22,10 @@ from biasgrid.report.figures.drawing.theme import biasgrid_theme, empty_figure, 
 from biasgrid.stats.ordering import values_in_order
 
 CAPTION = (
-    "Ranks of the models of each dataset by mu of shares corrected for noise and by strength: 1 is the most biased. A "
-    "bar holds all ranks that a model may have: it begins behind the models told to be more biased and ends before "
-    "those told to be less (Holm's tests of all pairs, over clusters). A model whose bar spans all ranks is told from "
-    "none. Models that were asked about different lists, or scored differently, are ranked apart, in colours of their "
+    "Ranks of the models on each dataset by μ of shares corrected for noise and by strength: 1 is the most biased. A "
+    "bar covers every rank that a model may have. It excludes only the ranks of models that differ significantly "
+    "(Holm's tests of all pairs, over clusters). A model whose bar covers all ranks differs significantly from none. "
+    "Models that were asked about different lists, or scored differently, are ranked separately, in colours of their "
     "own."
 )
 RANKED_MEASURES = {"share_mu_corrected": "mu of shares corrected for noise", "share_strength": "strength"}

@@ -25,11 +25,11 @@ from biasgrid.stats.recovery import measured_and_synthetic, recovery, recovery_t
 from biasgrid.tables.measures import MEASURE_KEYS
 
 CAPTION = (
-    "Models trained on texts with a known bias: what was measured against the known effect (the association of a "
-    "subject, or of a group of names, with an attribute, the score of a group, the difference of two, the bias of a "
-    "class), with a dashed line where they are equal. Upright lines are intervals over templates (of groups over names "
-    "or terms too). Points on the dashed line say that the whole chain returns what was put in, not that real models' "
-    "biases are measured as exactly."
+    "Models trained on texts with a known bias: the measured effect against the known effect (the association of a "
+    "subject, or of a group of names, with an attribute; the score of a group; the difference between two groups; "
+    "the bias of a class). On the dashed line they are equal. Vertical lines are intervals over templates (for "
+    "groups, also over names or terms). Points on the dashed line mean that the whole chain returns what was put in, "
+    "not that the bias of real models is measured as exactly."
 )
 PANEL_COLUMNS = 3
 FIGURE_WIDTH = 10

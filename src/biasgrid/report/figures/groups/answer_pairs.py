@@ -14,11 +14,11 @@ from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "How alike answers to a prompt for two groups are, mean over prompts, for each pair of groups. The grey stroke is "
-    "the noise floor: how alike two answers to the same text are. Left of its stroke, a dot says that answers for the "
-    "two groups differ by more than chance. The line is the interval of that difference over other prompts like "
-    "these; a dot is filled if it is significant (q at most 0.05). A difference need not be harm: read the "
-    "answers in the report."
+    "How similar the answers to a prompt are for two groups, averaged over prompts, for each pair of groups. The "
+    "grey stroke is the noise floor: how similar two answers to the same text are. A dot to the left of its stroke "
+    "means that the answers for the two groups differ more than chance. The line is the interval of that difference "
+    "over other prompts like these; the dot is filled if the difference is significant (q at most 0.05). A "
+    "difference is not always harmful: read the answers in the report."
 )
 PAIR_COLUMNS = ["model", "group", "other"]
 SIMILARITY_NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}

@@ -38,10 +38,11 @@ from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
-    "The share of cases that fail, for every threshold that the mean difference of two groups of a case (left, as "
-    "published) or the largest one (right) must exceed. The mean hides a single group treated unlike many others; the "
-    "largest grows with the number of groups by chance, so compare only models on the right. Lines join the "
-    "thresholds of the tables; bands, or upright lines for many models, are intervals over other templates."
+    "The share of cases that fail, for each threshold that the mean difference between two groups of a case (left, "
+    "as published) or the largest one (right) must exceed. The mean can hide a single group that is treated "
+    "differently. The largest difference grows by chance with the number of groups, so on the right compare only "
+    "models. Lines join the thresholds in the tables; bands, or vertical lines if there are many models, are "
+    "intervals over other templates."
 )
 DIFFERENCE_NAMES = {"mean": "mean difference of two groups", "largest": "largest difference of two groups"}
 MOST_BANDS = 4

@@ -15,11 +15,11 @@ from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
 
 CAPTION = (
-    "How far apart a model scores two groups in the same case, mean over cases, for each pair of groups, whichever "
-    "scores higher. The line is the interval over other templates like these. Noise alone makes distances positive: "
-    "the grey stroke is the noise floor, how far apart groups would be if their terms were assigned to them at random, "
-    "mean over the pairs of their bias type. Groups of one term have no noise floor. Pairs are in the order of their "
-    "means over models."
+    "How far apart a model scores two groups in the same case, averaged over cases, for each pair of groups, "
+    "whichever scores higher. The line is the interval over other templates like these. Noise alone makes distances "
+    "positive: the grey stroke is the noise floor, the distance that groups would have if terms were assigned to "
+    "them at random, averaged over the pairs of their bias type. Groups with one term have no noise floor. Pairs are "
+    "sorted by their mean over models."
 )
 
 

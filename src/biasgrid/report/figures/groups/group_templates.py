@@ -38,9 +38,10 @@ from biasgrid.report.figures.drawing.theme import (
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
-    "The mean distance of two groups within a case, for each template. If few templates are dark, they make most of "
-    "the difference, and other templates might show another picture; a column dark throughout says that the model "
-    "tells groups apart whatever is said. Some rows rest on few cases."
+    "The mean distance between two groups within a case, for each template. If only a few templates are dark, most "
+    "of the difference comes from them, and other templates might give another picture. A column that is dark "
+    "throughout means that the model treats the groups differently whatever is said. Some rows are based on few "
+    "cases."
 )
 LONGEST_TEMPLATE = 72
 WIDEST_FIGURE = 9.0
