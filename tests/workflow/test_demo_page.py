@@ -50,7 +50,7 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
     for address in PAGES:
         page = report.go(address).page.inner_html("#app")
         assert "names nothing in this report" not in page, address
-        assert ("Numbers of the cell as a whole" in page) == ("/cell/" in address), address
+        assert ("Numbers for the whole cell" in page) == ("/cell/" in address), address
     assert report.complaints == []
 
 

@@ -209,7 +209,7 @@ function sum(rows, c) {
 function numbersOf(one, label) {
   if (one.gamma === null) return h("p", {}, "This was not asked.");
   const sure = one.q !== null && one.q <= DOUBT;
-  const said = sure ? [name(label), ` chooses ${one.gamma > 0 ? "this one more" : "this one less"} often than those it is compared with. Significant.`] : one.q === null ? "It was not tested how sure this is." : "No significant difference from those it is compared with.";
+  const said = sure ? [name(label), ` chooses ${one.gamma > 0 ? "this one more" : "this one less"} often than those it is compared with. Significant.`] : one.q === null ? "The uncertainty of this was not tested." : "No significant difference from those it is compared with.";
   const write = alike([one.gamma, one.low, one.high]);
   const bounds = interval(one.low, one.high, write);
   return [h("p", { class: "big" }, h("strong", { "data-gamma": "" }, write(one.gamma)), h("span", { class: "soft" }, `${bounds ? ` interval ${bounds}` : " no interval"}, q ${chance(one.q)}, η ${number(one.eta)}, ${count(one.n)} comparisons`)), h("p", {}, said)];

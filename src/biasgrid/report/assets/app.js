@@ -56,7 +56,7 @@ function parts() {
 }
 
 function unknown() {
-  return [h("h2", {}, "Nothing is called that here"), h("p", {}, "This address names nothing in this report. ", link("#/", "To the overview"), ".")];
+  return [h("h2", {}, "Page not found"), h("p", {}, "This report has nothing at this address. ", link("#/", "Go to the overview"), ".")];
 }
 
 async function pageOf(names) {

@@ -114,5 +114,5 @@ async function differences(dataset, rows, one, other, names) {
     ...present.flatMap((part) => (part === "template" ? templateColumns(templates, (row) => row[part]) : { title: capital(part.replaceAll("_", " ")), ...text(part) })),
     { ...first, cell: (row, write) => to(one, row, write(real(row.value))) }, { ...second, cell: (row, write) => to(other, row, write(real(row.other_value))) }, ...rest, significant];
   const sorted = rows.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
-  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "The largest first. The page has the largest differences, and all that are significant."), table("Largest differences", columns, sorted, { mixed: new Set(rows.map((row) => row.measure)).size > 1, headed: true, most: 100, file: "differences" }));
+  return h("section", {}, h("h3", {}, "Largest differences of parts"), h("p", { class: "soft" }, "Sorted by size. The page has the largest differences and all significant ones."), table("Largest differences", columns, sorted, { mixed: new Set(rows.map((row) => row.measure)).size > 1, headed: true, most: 100, file: "differences" }));
 }

@@ -43,7 +43,7 @@ function controlled(core, model, dataset) {
 
 function flags(cell) {
   if (!cell.flag) return null;
-  return h("p", { class: "banner", role: "note" }, h("strong", {}, capital(cell.flag)), cell.is_withheld ? ". What is below shows how it was asked, not what the model is like." : ".");
+  return h("p", { class: "banner", role: "note" }, h("strong", {}, capital(cell.flag)), cell.is_withheld ? ". The tables below show what was asked, not what the model is like." : ".");
 }
 
 // What is claimed of the cell, its test, how much was asked, and what is evidence: in words that Python has written.
@@ -64,7 +64,7 @@ async function checks(core, model, dataset) {
     { title: "Best and worst mark in the interval", value: (row) => (row.best_mark === null ? null : `${row.best_mark} to ${row.worst_mark}`) },
     { title: "Flag", value: (row) => row.flag },
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
-  return part("All numbers", h("details", {}, h("summary", {}, `All ${rows.length} numbers of this cell as a whole`), table("Numbers of the cell as a whole", columns, rows, { mixed: true, headed: true, file: `${model}-${dataset}` })));
+  return part("All numbers", h("details", {}, h("summary", {}, `All ${rows.length} numbers for the whole cell`), table("Numbers for the whole cell", columns, rows, { mixed: true, headed: true, file: `${model}-${dataset}` })));
 }
 
 export function numbers(declared) {
@@ -82,8 +82,8 @@ export function numbers(declared) {
 
 function reproduce(core, named, model, dataset) {
   return h("details", { class: "reproduce" }, h("summary", {}, "Commands"),
-    named.length ? [h("p", {}, "All that was asked and said behind one number, which comes out of it again, such as:"), explaining(core, model, dataset, named)] : null,
-    h("p", {}, "The numbers, measured anew from the kept answers:"), command(`${running(core)} --forcerun measure`));
+    named.length ? [h("p", {}, "All questions and answers behind one number, and the number computed from them again, for example:"), explaining(core, model, dataset, named)] : null,
+    h("p", {}, "To measure again from the stored answers:"), command(`${running(core)} --forcerun measure`));
 }
 
 views.generic = { cellView: genericView, update: async () => false, evidence: sentences, explained: firstExplained };
@@ -113,6 +113,6 @@ export async function keyed(core, model, dataset) {
     ...present.flatMap((key) => (key === "template" ? templateColumns(templates, saved(key)) : { title: capital(key.replaceAll("_", " ")), value: saved(key), cell: shown(key) })),
     ...numbers(declared),
   ].filter((column) => rows.some((row) => (column.value(row) ?? null) !== null));
-  const told = rows.length < all ? h("p", { class: "soft" }, `The page carries ${count(rows.length)} of ${count(all)} such numbers; all stand in the measures table.`) : null;
+  const told = rows.length < all ? h("p", { class: "soft" }, `This page has ${count(rows.length)} of ${count(all)} such numbers; the measures table has all of them.`) : null;
   return part("Numbers by what they are about", table("Numbers by what they are about", columns, rows, { mixed: true, headed: true, most: 200, file: `${model}-${dataset}-parts` }), told);
 }

@@ -6,7 +6,7 @@ import {figure, table} from "./table.js";
 
 export const rankTold = (rank) => `${rank.rank} (${rank.rank_low} to ${rank.rank_high}) of ${rank.models}`;
 
-export const rankNote = () => "Rank 1 has the largest number among the models that may be compared. In brackets stands its interval over the factors of the numbers (clusters of templates, items or prompts); those of a measure hold all at once.";
+export const rankNote = () => "Rank 1 has the largest number among the models that can be compared. The interval in brackets is over the factors of the numbers (clusters of templates, items or prompts); the intervals of a measure hold simultaneously.";
 
 export async function ranksOf(core, dataset) {
   const rows = (await block(`ranks/${dataset.name}`)) ?? [];

@@ -25,7 +25,7 @@ export function running(core) {
 export async function runPage(core) {
   const config = await block("config");
   const box = h("section", {}, h("h2", {}, "Reproduce"),
-    h("p", {}, "This page was made from a config that it carries. With it, the same version and the same word lists, these commands make it anew:"),
+    h("p", {}, "This page contains the config that it was made from. With that config, the same version and the same word lists, these commands make it again:"),
     command(running(core)), command(`biasgrid summary ${quoted(core.results)}`),
     config === null ? null : button("Download the config", () => save("config.json", `${JSON.stringify(config, null, 2)}\n`, "application/json"), { class: "tool" }));
   return box;

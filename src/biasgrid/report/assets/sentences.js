@@ -25,11 +25,11 @@ export async function sentences(core, model, dataset) {
   if (!carried || !carried.examples.length) return null;
   const { summary } = await cellBlock(model, dataset);
   const declared = datasetOf(core, dataset).measures;
-  const asked = (each) => (each.explain?.length ? h("details", { class: "tool" }, h("summary", {}, "All that is behind it"), explaining(core, model, dataset, each.explain)) : null);
+  const asked = (each) => (each.explain?.length ? h("details", { class: "tool" }, h("summary", {}, "All sentences behind it"), explaining(core, model, dataset, each.explain)) : null);
   const parts = carried.examples.map((example, rank) => h("details", { open: rank < OPEN }, h("summary", {}, example.about.map((each, place) => [place ? ", " : null, veiled(each, { inert: true })])),
     h("p", { class: "soft" }, `${capital(declared[example.measure]?.title ?? example.measure)} ${number(real(example.value))}${sureOf(summary, example)}${reasonOf(example)}`),
     example.units.map((unit) => [unitTable(unit), asked(unit)]), asked(example)));
-  const told = carried.of > carried.examples.length ? `The page has those of ${carried.examples.length} of ${carried.of} numbers. ` : "";
+  const told = carried.of > carried.examples.length ? `The page has the sentences behind ${carried.examples.length} of ${carried.of} numbers. ` : "";
   return part("Sentences behind numbers", h("p", { class: "soft" }, `${told}These are hand-picked extremes and typical cases, not a random sample.`), parts);
 }
 

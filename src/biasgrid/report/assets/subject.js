@@ -36,6 +36,6 @@ export async function subjectPage(core, dataset, subject, go) {
     choice.model = model;
     go();
   });
-  return [h("h2", {}, name(subject), ": ", name(of.title)), h("p", { class: "soft" }, "A row for each attribute, a dot for each model; an association above 0: tied to this subject more than to those it is compared with. A question mark: not significant (q, the expected share of false ones, is above 0.05)."),
+  return [h("h2", {}, name(subject), ": ", name(of.title)), h("p", { class: "soft" }, "One row per attribute, one dot per model. Above 0, the attribute is associated more with this subject than with the subjects it is compared with. A question mark means not significant (q, the expected share of false positives, is above 0.05)."),
     choose, table(`Associations of ${subject}`, columns, rows, { headed: true, most: 200, file: `${dataset}-subject` })];
 }
