@@ -218,7 +218,11 @@ class LocalBackEnd(BackEnd):
         longest = longest_input(self.model, self.tokenizer)
         check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
         check_tokens(encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model)
-        return Ready(encoded, with_unknown_tokens(encoded.rows, self.tokenizer))
+        return Ready(encoded, self.unknown(encoded))
+
+    def unknown(self, encoded: Any) -> BoolArray:
+        """Says of each encoded instance whether the tokenizer does not know all of it; shape (instances,)."""
+        return with_unknown_tokens(encoded.rows, self.tokenizer)
 
     def audit(self, sample: pl.DataFrame) -> pl.DataFrame:
         """Predicts instances one row at a time in float32, without the shortcuts of the engine.
