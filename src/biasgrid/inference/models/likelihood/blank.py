@@ -6,11 +6,11 @@ import string
 from typing import TYPE_CHECKING, NamedTuple
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.scorings import BLANK
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-BLANK = "BLANK"
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 

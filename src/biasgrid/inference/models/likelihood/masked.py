@@ -166,7 +166,7 @@ class MaskedLikelihood(SentenceBackEnd):
             )
         pair = (sentence, partner) if place == 0 else (partner, sentence)
         found = aligned(*(each.ids for each in pair))
-        return (found.shared if self.name == "cps" else found.differing)[place]
+        return (found.shared if self.scoring.reads == "shared" else found.differing)[place]
 
     def _add(self, reads: Reads, owner: int, base: int, sentence: Sentence, places: list[int]) -> None:
         """Adds the rows that score a sentence at some places."""
