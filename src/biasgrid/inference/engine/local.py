@@ -137,9 +137,15 @@ class LocalBackEnd(BackEnd):
         return name_of_device(choose_device(settings.device))
 
     @classmethod
+    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the class of transformers that loads the model of a record."""
+        return cls.loader
+
+    @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
-        model = load_recorded_model(record, settings.task, cls.loader, choose_device(settings.device))
+        loader = cls.loader_of(record, settings)
+        model = load_recorded_model(record, settings.task, loader, choose_device(settings.device))
         return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
 
     @classmethod

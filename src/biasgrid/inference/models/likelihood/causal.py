@@ -11,11 +11,10 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import BoolArray
-from biasgrid.inference.checkpoints.checkpoint import ModelError, load_recorded_model, load_recorded_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
-from biasgrid.inference.engine.hardware import choose_device
 from biasgrid.inference.engine.segments import segments_of
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_causal, loader_of
@@ -81,15 +80,20 @@ class CausalLikelihood(SentenceBackEnd):
         return {name: found[name] for name in ("precision", "scoring")}
 
     @classmethod
+    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the class of transformers that loads the model of a record."""
+        return loader_of(record)
+
+    @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32.
 
         Raises:
             ModelError: the model is no causal one.
         """
-        model = load_recorded_model(record, settings.task, loader_of(record), choose_device(settings.device))
-        check_causal(model, settings.model)
-        return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
+        back_end = super().load(record, settings)
+        check_causal(back_end.model, settings.model)
+        return back_end
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedSentences:
         """Tokenizes sentences as a whole; the ends of those that are too long are left out."""

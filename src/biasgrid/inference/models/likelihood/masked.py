@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import torch
 
-from biasgrid.inference.checkpoints.checkpoint import ModelError, load_recorded_model, load_recorded_tokenizer
+from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
-from biasgrid.inference.engine.hardware import choose_device
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.likelihood.blank import BlankInput, inputs_of_blank
 from biasgrid.inference.models.likelihood.sentences import (
@@ -49,13 +48,15 @@ class Sentence:
     """A tokenized sentence.
 
     Attributes:
-        ids: its tokens, special tokens included.
+        ids: its tokens as they are read, special tokens included.
+        own: its tokens without special ones, those that were cut included.
         begin, end: where its own tokens begin and end.
         words: the number of the word that each token is of; None for special tokens.
         cut: whether it was too long.
     """
 
     ids: list[int]
+    own: list[int]
     begin: int
     end: int
     words: list[int | None]
@@ -66,11 +67,6 @@ class Sentence:
         """The places of its own tokens."""
         return range(self.begin, self.end)
 
-    @property
-    def own(self) -> list[int]:
-        """Its tokens without special ones."""
-        return self.ids[self.begin : self.end]
-
     def later_in_word(self, place: int) -> list[int]:
         """Returns a place, and the places behind it of the same word."""
         word = self.words[place]
@@ -79,6 +75,8 @@ class Sentence:
 
 class MaskedLikelihood(SentenceBackEnd):
     """Scores sentences with a masked language model."""
+
+    loader = "AutoModelForMaskedLM"
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: SentenceChoices):
         """Prepares a model.
@@ -95,12 +93,9 @@ class MaskedLikelihood(SentenceBackEnd):
             model.set_attn_implementation("eager")
 
     @classmethod
-    def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
-        """Loads a model with the head that the formula needs, and its tokenizer, in float32."""
-        choices = cls.Choices(**settings.choices)
-        loader = LOADERS.get(choices.scoring, "AutoModelForMaskedLM")
-        model = load_recorded_model(record, settings.task, loader, choose_device(settings.device))
-        return cls(model, load_recorded_tokenizer(record), choices)
+    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the class of transformers that loads a model with the head which the formula needs."""
+        return LOADERS.get(settings.choices["scoring"], cls.loader)
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedSentences:
         """Tokenizes sentences as a whole, and finds what is masked and read.
@@ -140,7 +135,8 @@ class MaskedLikelihood(SentenceBackEnd):
         for row, encoding in enumerate(encodings):
             ids, begin = rows.assemble(row)[0].tolist(), int(rows.second_start(np.array([row]))[0])
             end = begin + int(rows.second.text_lengths[rows.second_of[row]])
-            sentences.append(Sentence(ids, begin, end, encoding.word_ids, bool(cut[row])))
+            own = [token for token, text in zip(encoding.ids, encoding.sequence_ids, strict=True) if text is not None]
+            sentences.append(Sentence(ids, own, begin, end, encoding.word_ids, bool(cut[row])))
         return rows, sentences
 
     def _check_no_mask(self, sentence: Sentence, instance: int) -> None:
