@@ -58,7 +58,7 @@ class CellInputs:
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
         """Returns what was found out of what a cell's model can do; none where it writes texts, or nobody need look."""
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
-        needed = answer == "choice" and self.back_end(wildcards).look
+        needed = answer != "text" and self.back_end(wildcards).look
         return self.layout.capabilities(wildcards.model) if needed else []
 
     def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class CellInputs:
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
         return {
-            "back_end": back_end.path,
+            "back_end": back_end.path_of(question.answer),
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),
