@@ -249,20 +249,25 @@ def check_attribute_type(
             check_distinct_terms(path, names, "attribute", faults)
 
 
-def with_antonyms(
-    path: Path, attributes: dict[str, list[AttributeRow]], faults: list[Fault]
+def choose_negations(
+    files: WordListFiles, attributes: dict[str, list[AttributeRow]], faults: list[Fault]
 ) -> dict[str, list[AttributeRow]]:
-    """Puts the antonyms of attributes in place of their negations; reports types that have none."""
-    for kind in attributes:
-        if attributes[kind] and antonym_head(kind) not in attributes[kind][0].texts:
-            problem = f"{kind} has no {antonym_head(kind)} lines, but the dataset asks for `antonyms`"
-            faults.append(Fault(str(path), "", problem, "an antonym of each attribute, or `antonyms: false`"))
-    return {
-        kind: [
-            replace(row, texts={**row.texts, negated_head(kind): row.texts.get(antonym_head(kind), "")}) for row in rows
-        ]
-        for kind, rows in attributes.items()
-    }
+    """Puts antonyms in place of negations where they are asked, and drops them otherwise; reports types without any."""
+    chosen: dict[str, list[AttributeRow]] = {}
+    for kind, rows in attributes.items():
+        head = antonym_head(kind)
+        if files.antonyms and rows and head not in rows[0].texts:
+            problem = f"{kind} has no {head} lines, but the dataset asks for `antonyms`"
+            faults.append(
+                Fault(str(files.attributes), "", problem, "an antonym of each attribute, or `antonyms: false`")
+            )
+        chosen[kind] = []
+        for row in rows:
+            texts = {key: text for key, text in row.texts.items() if key != head}
+            if files.antonyms and head in row.texts:
+                texts[negated_head(kind)] = row.texts[head]
+            chosen[kind].append(replace(row, texts=texts))
+    return chosen
 
 
 def read_filler(path: Path, faults: list[Fault]) -> str:
@@ -280,9 +285,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     # Subjects of one list are compared with each other, those of two lists across them.
     least = 2 if len(files.subjects) == 1 else 1
     subjects = [read_subjects(path, least, faults) for path in files.subjects]
-    attributes = read_attributes(files.attributes, faults)
-    if files.antonyms:
-        attributes = with_antonyms(files.attributes, attributes, faults)
+    attributes = choose_negations(files, read_attributes(files.attributes, faults), faults)
     filler = read_filler(files.filler, faults) if files.filler else ""
     slots = Slots.of(subjects, attributes, files.mask is not None)
     if slots.forms and attributes:
