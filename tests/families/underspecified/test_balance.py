@@ -184,7 +184,8 @@ BALANCED = changed("datasets/religion/balance", {"by": ["tokens"]})
         ),
         (
             changed("tokenizers/bert/mask", None),
-            "c.yaml, tokenizers.bert.mask: none; expected its mask token, as models.masked.variant is 'lm-bert'",
+            "c.yaml, tokenizers.bert.mask: missing; expected the key, as masked language models answer the "
+            "variant lm-bert",
         ),
     ],
 )

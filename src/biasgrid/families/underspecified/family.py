@@ -92,6 +92,7 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
     """Yields what the config names but does not have, and pairs that cannot be."""
     datasets = underspecified_datasets(grid)
     yield from synthetic_faults(grid, source)
+    yield from mask_faults(grid, source)
     for name, model in grid.models.items():
         yield from task_faults(grid, source, name)
         yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
@@ -171,14 +172,22 @@ def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
     yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
 
 
+def mask_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields tokenizers of masked language models without a mask token."""
+    variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
+    variants |= {model.variant for model in grid.models.values() if model.variant}
+    for name, tokenizer in grid.tokenizers.items():
+        if f"lm-{name}" in variants and tokenizer.mask is None:
+            problem, expected = "missing", f"the key, as masked language models answer the variant lm-{name}"
+            yield Fault(source, f"tokenizers.{name}.mask", problem, expected)
+
+
 def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> Iterator[Fault]:
     """Yields a variant whose tokenizer is not in the config."""
     tokenizer = (variant or "").removeprefix("lm-")
     if variant and variant.startswith("lm-") and tokenizer not in grid.tokenizers:
         problem = f"unknown tokenizer {tokenizer!r}{nearest_name(tokenizer, grid.tokenizers)}"
         yield Fault(source, key, problem, one_of(grid.tokenizers) + " (tokenizers)")
-    elif variant and variant.startswith("lm-") and grid.tokenizers[tokenizer].mask is None:
-        yield Fault(source, f"tokenizers.{tokenizer}.mask", "none", f"its mask token, as {key} is {variant!r}")
 
 
 def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
