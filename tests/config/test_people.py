@@ -17,6 +17,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, clusters_of_variant, load_word_lists, parse_config, read_config
 from biasgrid.families.family import Lists
+from biasgrid.families.underspecified.lists.subjects import facts_of_names
 from biasgrid.families.underspecified.reading import read_attributes
 from biasgrid.runs.counts import instances_to_ask
 
@@ -157,6 +158,10 @@ def test_names_are_names_with_counts_and_each_stands_once() -> None:
         for group, count in zip(side.groups, side.frequencies, strict=True):
             counts[group].append(count)
         assert all(of == sorted(of, reverse=True) and of[-1] >= 100 for of in counts.values())
+    # No group is twice as frequent as another, so that nothing is flagged where all names are asked.
+    means = facts_of_names([women, men], None)["frequency"]
+    assert len(means) == 12
+    assert max(means.values()) < 2 * min(means.values())
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)

@@ -17,6 +17,8 @@ from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+HUNDRED = 100
+"""From here on numbers are shown without decimals."""
 
 
 def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
@@ -147,4 +149,5 @@ def differences_of_names(facts: Mapping[str, Mapping[str, float]]) -> Iterator[C
         if means := facts.get(what):
             (least, fewest), *_, (most, largest) = sorted(means.items(), key=lambda of_group: of_group[1])
             value = largest - fewest if what == "tokens" else largest / fewest
-            yield Check(measure, value, len(means), flag=f"{most} ({largest:.3g}) and {least} ({fewest:.3g})")
+            low, high = (f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}" for mean in (fewest, largest))
+            yield Check(measure, value, len(means), flag=f"{most} ({high}) and {least} ({low})")
