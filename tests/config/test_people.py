@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -248,3 +248,19 @@ def test_groups_of_intersections_differ_in_one_word() -> None:
 def test_cases_of_intersections_are_balanced_in_valence(name: str) -> None:
     content = json.loads((ROOT / f"word_lists/counterfactual/templates/{name}-intersections.json").read_text())
     assert Counter(template["label"] for template in content["templates"]) == {0: 5, 1: 5, 2: 5}
+
+
+def test_a_sample_of_names_keeps_every_balanced_name() -> None:
+    content: Any = lists()["names-women", "qa-bert"]
+    expansion = load(stage(people().reference_of_family("names-women"), "expand")).expand(content, letters_as_tokens)
+    asked_names = pl.concat(part.select("subject1", "group1").unique() for part in expansion.parts).unique()
+    sizes = Counter(asked_names["group1"])
+    assert len(sizes) == 6
+    assert len(set(sizes.values())) == 1
+    tokens = expansion.facts["names"]["tokens"]
+    assert max(tokens.values()) == pytest.approx(min(tokens.values()))
+
+
+def letters_as_tokens(words: Sequence[str]) -> list[int]:
+    """Counts a token for every two letters."""
+    return [(len(word) + 1) // 2 for word in words]
