@@ -50,7 +50,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     from biasgrid.config import parse_config, read_config
     from biasgrid.families.underspecified.expand import expand
     from biasgrid.families.underspecified.reading import read
-    from biasgrid.inference.models.masked.one_token import are_one_token
+    from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.tables.files import write_table
     from biasgrid.tables.instances import instances_schema
 
@@ -65,7 +65,7 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
         if task not in wanted:
             continue
         lists = read(replace(config.files("gender", variant)))[0]
-        keep = (lambda words: are_one_token(tokenizer, words)) if variant == "lm-bert" else None
+        keep = (lambda words: token_counts(tokenizer, words)) if variant == "lm-bert" else None
         every = pl.concat(expand(lists, keep).parts)
         files[task] = folder / f"{task}.parquet"
         rows = every if task == FULL else every.head(len(every) // 4)

@@ -29,7 +29,7 @@ from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
-from biasgrid.inference.models.masked.one_token import are_one_token
+from biasgrid.inference.models.masked.one_token import token_counts
 from biasgrid.jobs.progress import Progress
 
 ROWS = 512
@@ -51,7 +51,7 @@ def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:
 def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, _ = read(replace(config.files("gender", variant), pronouns={}))
-    keep = (lambda words: are_one_token(tokenizer, words)) if variant.startswith("lm") else None
+    keep = (lambda words: token_counts(tokenizer, words)) if variant.startswith("lm") else None
     return pl.concat(expand(lists, keep).parts).head(ROWS)
 
 

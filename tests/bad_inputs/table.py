@@ -210,7 +210,12 @@ FORMS = [
     ),
     bad("word_lists/subjects/people.txt", "[subj] x | Ann\n", "only one subject; expected at least 2"),
     bad("word_lists/subjects/people.txt", "subj Ann\nsubj Bea\n", "begins with 'subj'; expected a head such as [subj]"),
-    bad("word_lists/subjects/people.txt", swap("x | Ann", "x | y | Ann"), "2 '|' signs; expected at most one"),
+    bad("word_lists/subjects/people.txt", swap("x | Ann", "x | y | Ann"), "'Ann' is no frequency; expected a number"),
+    bad(
+        "word_lists/subjects/people.txt",
+        swap("x | Ann", "x | Ann | 5"),
+        "line 2: no frequency, unlike other [subj] lines",
+    ),
     bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no group, unlike other [subj] lines"),
     bad("word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected one space"),
     bad("word_lists/subjects/people.txt", swap("Ann", "A" * 2**20 + "  B"), "white space in"),

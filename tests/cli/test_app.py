@@ -62,7 +62,7 @@ def test_validate_reads_the_word_lists(tmp_path: Path) -> None:
     result = runner.invoke(app, ["validate", str(ROOT / "config" / "demo-full.yaml"), "--word-lists", str(lists)])
     assert result.exit_code == 2
     assert "1 fault in the input:" in result.stderr
-    assert "religion.txt, line 15: 2 '|' signs" in result.stderr
+    assert "religion.txt, line 15: 'c' is no frequency" in result.stderr
 
 
 @pytest.mark.family("our grids ask all five")

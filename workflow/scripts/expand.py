@@ -18,11 +18,11 @@ from biasgrid.tables.provenance import table_provenance
 filters = {}
 if snakemake.input.tokenizer:
     from biasgrid.inference.checkpoints.checkpoint import load_recorded_tokenizer
-    from biasgrid.inference.models.masked.one_token import are_one_token
+    from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.inference.models.prerequisites import record_of
 
     tokenizer = load_recorded_tokenizer(record_of(snakemake.input.tokenizer, snakemake.params.source))
-    filters["one_token"] = partial(are_one_token, tokenizer)
+    filters["token_counts"] = partial(token_counts, tokenizer)
 
 family = snakemake.params.family
 lists, faults = load(stage(family, "reading")).read(snakemake.params.files)

@@ -436,9 +436,9 @@ class Model(Section):
 
 
 class Tokenizer(Section):
-    """A family of tokenizers of masked language models."""
+    """A family of tokenizers: of masked language models, or one that names of subjects are balanced by."""
 
-    mask: str = Field(description="its mask token, such as `[MASK]`")
+    mask: str | None = Field(None, description="its mask token, such as `[MASK]`; masked language models need it")
     checkpoint: str | None = Field(None, description="repository of the hub whose tokenizer stands for the family")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with such a tokenizer")

@@ -288,7 +288,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
         elif (
             folder is not None
             and (own := tokenizer_mask(folder))
-            and config.tokenizers[name].mask not in (own, ANY_MASK)
+            and config.tokenizers[name].mask not in (None, own, ANY_MASK)
         ):
             problem = f"{config.tokenizers[name].mask!r} is not the mask of the tokenizer in {folder!r}"
             yield Fault(source, f"tokenizers.{name}.mask", problem, own)

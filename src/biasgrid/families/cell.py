@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import isgeneratorfunction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import check_rows, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
+from biasgrid.tables.files import read_provenance
 from biasgrid.tables.measures import ROW, table_of_cell
 from biasgrid.tables.sums import SUMS
 
@@ -33,6 +34,7 @@ class MeasuredCell:
         measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
         options: what decides the measures, see `Question`.
         names: the measures and flags that the family declares; None where that is not known.
+        facts: what else is known of the instances, the provenance of their table.
     """
 
     instances: pl.LazyFrame
@@ -41,6 +43,7 @@ class MeasuredCell:
     measures: pl.DataFrame
     options: Mapping[str, Any]
     names: Collection[str] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CellResults(NamedTuple):
@@ -93,7 +96,8 @@ def measure_cell(
     observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
     measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
-    cell = MeasuredCell(*tables, observations, with_keys(values_table(measured)), options, names)
+    numbers, facts = with_keys(values_table(measured)), read_provenance(instances_path, anywhere=True)
+    cell = MeasuredCell(*tables, observations, numbers, options, names, facts)
     find, look = getattr(stages, "evidence", None), getattr(stages, "validity", None)
     evidence = find(cell) if find else Evidence(pl.DataFrame())
     checks = [check_rows(look(cell))] if look else []

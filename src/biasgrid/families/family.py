@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from biasgrid.tables.completeness import Check
     from biasgrid.tables.evidence import Evidence
 
-OneToken = Callable[[Sequence[str]], list[bool]]
-"""Says of texts whether each is a single token."""
+TokenCounts = Callable[[Sequence[str]], list[int]]
+"""Says of texts how many tokens each is, 0 where one of them is unknown."""
 
 STAGES = {
     "reading": ("read",),
@@ -182,7 +182,10 @@ class Grid(Protocol):
 
 
 class PlannedInstances(Protocol):
-    """What a dataset's variant asks, known without expanding it."""
+    """What a dataset's variant asks, known without expanding it.
+
+    It may have a `refusal`: what keeps it from being asked, once a tokenizer is known, and what was expected.
+    """
 
     @property
     def instances(self) -> int:
@@ -357,11 +360,11 @@ class Stages(Protocol):
     def read(self, files: Any) -> tuple[Lists, list[Fault]]:
         """Reads a variant's files and returns them with every fault that is in them."""
 
-    def planned_instances(self, lists: Any, one_token: OneToken | None = None) -> PlannedInstances:
-        """Returns what lists ask, of the candidates that are one token where these alone count."""
+    def planned_instances(self, lists: Any, token_counts: TokenCounts | None = None) -> PlannedInstances:
+        """Returns what lists ask; a tokenizer may decide which of their subjects are kept."""
 
-    def expand(self, lists: Any, one_token: OneToken | None = None) -> Expansion:
-        """Turns lists into instances; only families whose questions name a tokenizer are given `one_token`."""
+    def expand(self, lists: Any, token_counts: TokenCounts | None = None) -> Expansion:
+        """Turns lists into instances; only families whose questions name a tokenizer are given `token_counts`."""
 
     def observe(
         self,

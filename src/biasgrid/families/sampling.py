@@ -1,4 +1,4 @@
-"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases.
+"""Samples of what a dataset asks: units that are asked whole, such as swap groups or cases; balanced groups.
 
 A sample is of whole blocks, unless the config asks for rows. A number is about what its interval is over, and templates
 are what most intervals are over: a sample of rows thins out the templates of each number, while one of blocks has fewer
@@ -8,7 +8,9 @@ blocks already, such as a probe's items with all prompts, there is no difference
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from math import log
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -48,6 +50,21 @@ class Sample(Section):
 
 class BlockSample(Sample):
     """A random sample of whole blocks; see the head of this file."""
+
+
+class Balance(Section):
+    """Which subjects are kept, so that the groups that are compared are alike.
+
+    A name of three tokens is less probable than one of one, and a rare name than a frequent one, whoever has it.
+    """
+
+    by: list[Literal["tokens", "frequency"]] = Field(
+        ["tokens"],
+        min_length=1,
+        description="in what groups are made alike: `tokens`, each group has as many subjects of one token as the "
+        "others, of two, ...; `frequency`, of those the ones whose frequencies in the list are closest",
+    )
+    least: int = Field(4, ge=1, description="how many subjects each group must keep")
 
 
 ALL = Sample(share=1)
@@ -99,3 +116,39 @@ def sample_faults(source: str, key: str, sample: Sample | None, units: int, name
     if sample is not None and sample.units is not None and sample.units > units:
         problem = f"{sample.units:,} units, but there are only {units:,} {name}"
         yield Fault(source, f"{key}.units", problem, f"at most {units:,}, or `sample: all`")
+
+
+def balanced_rows(
+    groups: Sequence[str | None], tokens: Sequence[tuple[int, ...]], frequencies: Sequence[float] | None = None
+) -> list[int]:
+    """Chooses subjects so that all groups have equally many of each number of tokens.
+
+    Args:
+        groups: the group of each subject.
+        tokens: how many tokens each of its forms is; a subject with a 0, an unknown token, is never chosen.
+        frequencies: how frequent each is. Of the subjects of a group that has more than others, those are chosen whose
+            frequencies are closest to the frequencies in the smallest group; without it, the first.
+
+    Returns:
+        The places of the chosen subjects, in order.
+    """
+    strata: dict[tuple[int, ...], dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, (group, counts) in enumerate(zip(groups, tokens, strict=True)):
+        if all(counts):
+            strata[counts][group].append(place)
+    chosen: list[int] = []
+    for members in strata.values():
+        if len(members) == len(set(groups)):
+            smallest = min(members.values(), key=len)
+            for places in members.values():
+                alike = places[: len(smallest)] if frequencies is None else closest(places, smallest, frequencies)
+                chosen += alike
+    return sorted(chosen)
+
+
+def closest(places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]) -> list[int]:
+    """Returns as many places as are wanted, so that ratios of frequencies are as close to 1 as they can be."""
+    from scipy.optimize import linear_sum_assignment
+
+    ratios = [[abs(log(frequencies[one]) - log(frequencies[other])) for other in places] for one in wanted]
+    return [places[column] for column in linear_sum_assignment(ratios)[1]]

@@ -94,16 +94,15 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
     tokenizers = {variant: question.tokenizer for variant, question in config.needed_variants.items()}
     filtered = {variant: content for variant, content in lists.items() if tokenizers.get(variant)}
     source, document = config.origin
-    faults = [
-        Fault(
-            source,
-            f"datasets.{dataset}.variants.{variant}",
-            f"nothing to ask, as too few subjects are one token of the tokenizer {tokenizers[dataset, variant]!r}",
-            "`target_scoring` in the dataset, for words of several tokens, or subjects that the tokenizer knows",
-        )
-        for (dataset, variant), (_, count) in count_instances(Layout(config), filtered).items()
-        if count.value == 0 and count.exact
-    ]
+    faults = []
+    for (dataset, variant), (planned, count) in count_instances(Layout(config), filtered).items():
+        tokenizer = tokenizers[dataset, variant]
+        problem = f"nothing to ask, as too few subjects are one token of the tokenizer {tokenizer!r}"
+        expected = "`target_scoring` in the dataset, for words of several tokens, or subjects that the tokenizer knows"
+        if refusal := getattr(planned, "refusal", None):
+            problem, expected = f"{refusal[0]} (tokenizer {tokenizer!r})", refusal[1]
+        if count.exact and (refusal or count.value == 0):
+            faults.append(Fault(source, f"datasets.{dataset}.variants.{variant}", problem, expected))
     if faults:
         raise InputError(document.with_lines(faults, source))
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, clusters_of_variant
-from biasgrid.families.family import Lists, OneToken, PlannedInstances
+from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
 from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
 from biasgrid.inference.checkpoints.cost import load_backend
-from biasgrid.inference.models.masked.one_token import fill_mask_place
+from biasgrid.inference.models.masked.one_token import counts_in_sentence
 from biasgrid.runs.layout import Layout
 
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ def count_instances(
     """
     config = layout.config
     tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
-    one_token = {name: one_token_of(layout, name) for name in set(tokenizers.values()) if name is not None}
+    counters = {name: token_counter(layout, name) for name in set(tokenizers.values()) if name is not None}
     counts: dict[tuple[str, str], tuple[PlannedInstances, Estimate]] = {}
     for (dataset, variant), content in lists.items():
         name = tokenizers[dataset, variant]
-        counted = instances_to_ask(config.reference_of_family(dataset), content, one_token[name] if name else None)
+        counted = instances_to_ask(config.reference_of_family(dataset), content, counters[name] if name else None)
         table = layout.instances(dataset, variant)
-        exact = name is None or one_token[name] is not None
+        exact = name is None or counters[name] is not None
         facts = None if exact else table_facts(table)
         if facts is not None and facts.provenance.get("word_lists") == content.digest():
             counts[dataset, variant] = counted, Estimate(facts.rows)
@@ -153,28 +153,27 @@ def count_instances(
     return counts
 
 
-def instances_to_ask(family: str, lists: Lists, one_token: OneToken | None) -> PlannedInstances:
+def instances_to_ask(family: str, lists: Lists, token_counts: TokenCounts | None) -> PlannedInstances:
     """Returns the instances that lists make: from their family's own count or, without one, by expanding them."""
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "planned_instances"):
         import polars as pl
 
         return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
-    counted: PlannedInstances = reading.planned_instances(lists, one_token)
+    counted: PlannedInstances = reading.planned_instances(lists, token_counts)
     return counted
 
 
-def one_token_of(layout: Layout, name: str) -> OneToken | None:
-    """Returns the test for one-token words of a family's tokenizer, None where its tokenizer.json is not at hand."""
+def token_counter(layout: Layout, name: str) -> TokenCounts | None:
+    """Returns what counts the tokens of words, None where the tokenizer's tokenizer.json is not at hand."""
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_backend(folder / "tokenizer.json") if folder else None
-    mask = backend.token_to_id(entry.mask) if backend else None
-    if backend is None or mask is None or mask not in backend.encode(entry.mask).ids:
+    if backend is None or (entry.mask and backend.token_to_id(entry.mask) not in backend.encode(entry.mask).ids):
         return None
     ids = (backend.token_to_id(token) for token in UNKNOWN_TOKENS)
     unknown = next((number for number in ids if number is not None), None)
-    return partial(fill_mask_place, backend, (entry.mask, mask), unknown)
+    return partial(counts_in_sentence, backend, entry.mask, unknown)
 
 
 def checkpoint_folder(record: Path, folder: str | None) -> Path | None:

@@ -18,15 +18,25 @@ from biasgrid.families.sampling import BlockSample
 
 PACKS = Path(__file__).parents[3] / "word_lists" / "counterfactual"
 NAMES = ["sentiment-2", "sentiment-3", "entailment", "masked", "question-answering", "intersections"]
-CLASSIFIERS = {"sentiment-2": 2, "sentiment-3": 3, "entailment": 3, "intersections": 3}
-GROUP_FILES = ["groups.json", "intersection-groups.json", "placebo-groups.json", "placebo-intersection-groups.json"]
+PEOPLE = ["ethnicity-intersections", "age-intersections"]
+NAMES += PEOPLE
+CLASSIFIERS = {"sentiment-2": 2, "sentiment-3": 3, "entailment": 3, "intersections": 3} | dict.fromkeys(PEOPLE, 3)
+GROUP_FILES = [
+    "people-groups.json",
+    "people-intersection-groups.json",
+    "groups.json",
+    "intersection-groups.json",
+    "placebo-groups.json",
+    "placebo-intersection-groups.json",
+]
 
 each_pack = pytest.mark.parametrize("name", NAMES)
 
 
 @cache
 def pack_named(name: str) -> CasePack:
-    groups = PACKS / ("intersection-groups.json" if name == "intersections" else "groups.json")
+    files = {"intersections": "intersection-groups.json"} | dict.fromkeys(PEOPLE, "people-intersection-groups.json")
+    groups = PACKS / files.get(name, "groups.json")
     return read_pack(CasePackFiles(PACKS / "templates" / f"{name}.json", PACKS / "fillings", groups))
 
 
@@ -118,10 +128,11 @@ def test_articles_fit(name: str) -> None:
 @each_pack
 def test_groups_stand_in_the_slot_that_the_readme_describes(name: str) -> None:
     templates = (PACKS / "templates" / f"{name}.json").read_text().split('"templates"')[1]
-    slot = "<religion> <gender>" if name == "intersections" else "<group>"
+    first = {"intersections": "religion"} | {one: one.split("-")[0] for one in PEOPLE}
+    slot = f"<{first[name]}> <gender>" if name in first else "<group>"
     assert re.findall(rf"(?<![Tt]he ){slot}.*", templates) == []
     assert re.findall(rf"{slot}(?:'| who| that| which).*", templates) == []
-    assert not re.search("<religion>|<gender>|<group>", templates.replace(slot, ""))
+    assert not re.search("<religion>|<ethnicity>|<age>|<gender>|<group>", templates.replace(slot, ""))
 
 
 @each_pack

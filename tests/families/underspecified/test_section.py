@@ -175,7 +175,7 @@ def test_clusters_without_a_pronoun_are_a_fault() -> None:
 
 def test_a_stray_key_does_not_change_the_family() -> None:
     (fault,) = faults_of(changed(f"{RELIGION}/task", "fill-mask"))
-    assert fault.startswith("c.yaml, datasets.religion.task: unknown key; expected one of attributes")
+    assert fault.startswith("c.yaml, datasets.religion.task: unknown key; expected one of antonyms, attributes")
 
 
 def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:

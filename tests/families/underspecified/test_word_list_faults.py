@@ -38,7 +38,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a second bar": (
         {"subjects": LISTS["subjects"] + "[subj] x | y | Eve\n"},
-        ["subjects.txt, line 3: 2 '|' signs; expected at most one: group | term"],
+        ["subjects.txt, line 3: 'Eve' is no frequency; expected a number above 0: group | term | frequency"],
     ),
     "a missing tab": (
         {"templates": "# one\n" + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")},

@@ -134,3 +134,52 @@ def test_our_lists_have_all_clusters(own_lists: dict[tuple[str, str], WordLists]
         rows = [row for rows in own_lists[dataset, "qa"].attributes.values() for row in rows]
         assert {row.group for row in rows} == {"rude", "crime", "indecent", "poor", "negative"}
     assert {row.group for row in own_lists["gender", "qa"].attributes["[p_act]"]} == {None}
+
+
+ANTONYMS = "[p_act] food | cooks\n[p_act:neg] food | never cooks\n[p_act:antonym] food | eats out\n"
+
+
+def test_antonyms_stand_in_for_negations_where_they_are_asked(tmp_path: Path) -> None:
+    texts = {}
+    for antonyms in (False, True):
+        lists, faults = read(tmp_path, attributes=ANTONYMS, antonyms=antonyms)
+        assert faults == []
+        ((row,),) = lists.attributes.values()
+        assert row.name == "cooks"
+        texts[antonyms] = row.texts
+    assert texts == {
+        False: {"[p_act]": "cooks", "[p_act:neg]": "never cooks"},
+        True: {"[p_act]": "cooks", "[p_act:neg]": "eats out"},
+    }
+    # Whoever does not ask for them is asked the same, whatever they are.
+    changed_antonyms, _ = read(tmp_path, attributes=ANTONYMS.replace("eats out", "starves"))
+    assert changed_antonyms.digest() == read(tmp_path)[0].digest()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "antonyms", "expected"),
+    [
+        (
+            LISTS["attributes"],
+            True,
+            "attributes.txt: [p_act] has no [p_act:antonym] lines, but the dataset asks for `antonyms`; expected an antonym "
+            "of each attribute, or `antonyms: false`",
+        ),
+        (
+            ANTONYMS.replace("eats out", "cooks"),
+            False,
+            "attributes.txt, line 3: 'cooks' is the [p_act] of line 1 too; expected its antonym, as both questions would be "
+            "the same",
+        ),
+        (
+            ANTONYMS + "[p_act] food | bakes\n[p_act:neg] food | never bakes\n",
+            False,
+            "attributes.txt, line 3: columns of unequal length: [p_act] 2, [p_act:neg] 2, [p_act:antonym] 1; expected as many "
+            "[p_act:antonym] lines as of the others (its last one is line 3)",
+        ),
+    ],
+)
+def test_each_attribute_has_an_antonym_if_one_has(
+    tmp_path: Path, attributes: str, antonyms: bool, expected: str
+) -> None:
+    assert read(tmp_path, attributes=attributes, antonyms=antonyms)[1] == [expected]

@@ -122,7 +122,7 @@ def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, An
 def trial_text(config: Config) -> str:
     """Returns how little a trial will ask, as `GridFacts.trial_text` says it of one that was run."""
     from biasgrid.base.references import load, stage
-    from biasgrid.runs.counts import one_token_of
+    from biasgrid.runs.counts import token_counter
     from biasgrid.runs.layout import Layout
 
     datasets = [name for name in config.run.datasets if config.datasets[name].control_of is None]
@@ -131,8 +131,8 @@ def trial_text(config: Config) -> str:
         if dataset in datasets:
             variant = config.question(model, dataset).variant
             tokenizer = config.needed_variants[dataset, variant].tokenizer
-            one_token = one_token_of(Layout(config), tokenizer) if tokenizer else None
-            filters = {"one_token": one_token} if one_token else {}
+            counter = token_counter(Layout(config), tokenizer) if tokenizer else None
+            filters = {"token_counts": counter} if counter else {}
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
             facts[f"{dataset}/{model}"] = {COVERAGE: expand(lists[dataset, variant], **filters).facts[COVERAGE]}
     return GridFacts(cells=facts, trial=datasets).trial_text()

@@ -42,7 +42,7 @@ from biasgrid.families.counterfactual.pack import (
     split_texts,
 )
 from biasgrid.families.counterfactual.templates import TaskChecks, check_distinct_templates, read_case_templates
-from biasgrid.families.family import OneToken
+from biasgrid.families.family import TokenCounts
 
 MOST_CASE_INSTANCES = 2**32 - 1
 
@@ -183,8 +183,8 @@ def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str]
     return list(dict.fromkeys(texts))
 
 
-def planned_instances(pack: CasePack, one_token: OneToken | None = None) -> PlannedCases:
-    """Returns what a pack asks, whatever is one token."""
+def planned_instances(pack: CasePack, token_counts: TokenCounts | None = None) -> PlannedCases:
+    """Returns what a pack asks, whatever its words are to a tokenizer."""
     return PlannedCases(pack)
 
 

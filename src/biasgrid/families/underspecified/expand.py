@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
+from biasgrid.base.faults import UserError
 from biasgrid.families.expansion import Expansion, coverage_of_design
-from biasgrid.families.family import OneToken
+from biasgrid.families.family import TokenCounts
 from biasgrid.families.orders import (
     UNITS_AT_ONCE,
     CrossedOrder,
@@ -28,7 +29,8 @@ from biasgrid.families.orders import (
     serving_order,
 )
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.keys import KEYS, NAME_FACTS
+from biasgrid.families.underspecified.lists.subjects import Subjects, facts_of_names
 from biasgrid.families.underspecified.pack import (
     AttributeRow,
     Design,
@@ -251,23 +253,27 @@ def items_of_tables(design: Design) -> list[IntArray]:
     return [np.array(rows, dtype=np.int64) for rows in tables.values()]
 
 
-def expand(lists: WordLists, one_token: OneToken | None = None) -> Expansion:
+def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansion:
     """Expands word lists into instances, in the order of UnQover's source files.
 
     Args:
         lists: the word lists.
-        one_token: says of texts whether each is a single token; subjects of which a needed form is not are
-            dropped. None keeps all subjects.
+        token_counts: says of texts how many tokens each is, which may decide what is asked; see `pack.design_of`.
 
     Returns:
         The instances (the questions of an example stand next to each other, plain first), in `dropped_subjects` the
         names of the dropped subjects, and how much of the lists is asked.
     """
-    rows = InstanceRows(design_of(lists, one_token))
+    rows = InstanceRows(design_of(lists, token_counts))
+    if rows.design.refusal is not None:
+        raise UserError("; expected ".join(rows.design.refusal))
     schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
-    whole = design_of(replace(lists, limit={}, sample=None))
+    whole = design_of(replace(lists, limit={}, sample=None, balance=None))
     coverage = coverage_of_design(counts_of_design(rows.design, rows.asked), counts_of_design(whole, None))
-    return Expansion(schema, rows.tables([*schema.columns]), {"dropped_subjects": rows.design.dropped} | coverage)
+    facts = {"dropped_subjects": rows.design.dropped, **coverage}
+    if names := facts_of_names(asked_subjects(rows.design, rows.asked), None if lists.one_token else token_counts):
+        facts[NAME_FACTS] = names
+    return Expansion(schema, rows.tables([*schema.columns]), facts)
 
 
 def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
@@ -277,20 +283,33 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
         design: the design.
         asked: shape (swap groups,), which swap groups are asked, None for all.
     """
-    pairs, items = design.pairs, design.items
+    items = design.items
     if asked is not None:
-        of_pairs = asked.reshape(len(pairs), len(items) // 2)
-        pairs = [pairs[place] for place in np.flatnonzero(of_pairs.any(axis=1))]
-        items = [items[2 * place] for place in np.flatnonzero(of_pairs.any(axis=0))]
-    side = 0 if len(design.subjects) == 1 else 1
+        of_items = asked.reshape(len(design.pairs), len(items) // 2).any(axis=0)
+        items = [items[2 * place] for place in np.flatnonzero(of_items)]
     return {
-        "subjects": len({(place * side, row) for pair in pairs for place, row in enumerate(pair)}),
+        "subjects": sum(len(side.groups) for side in asked_subjects(design, asked)),
         "attributes": len({item.attribute.name for item in items}),
         "templates": len({item.template for item in items}),
         # A swap group has four: both orders of the question and of its negation.
         COMPARISONS: design.instances // 4,
         ROWS: design.instances,
     }
+
+
+def asked_subjects(design: Design, asked: BoolArray | None) -> list[Subjects]:
+    """Returns the subjects of each list that are asked.
+
+    Args:
+        design: the design.
+        asked: shape (swap groups,), which swap groups are asked, None for all.
+    """
+    pairs = np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
+    if asked is not None:
+        pairs = pairs[asked.reshape(len(pairs), len(design.items) // 2).any(axis=1)]
+    rows = [pairs] if len(design.subjects) == 1 else [pairs[:, 0], pairs[:, 1]]
+    found = [np.isin(np.arange(len(side.groups)), of_side) for side, of_side in zip(design.subjects, rows, strict=True)]
+    return [side.keep(each.tolist()) for side, each in zip(design.subjects, found, strict=True)]
 
 
 class InstanceRows:

@@ -9,8 +9,12 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.families.family import Family, Format, Grid, Question
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
+from biasgrid.families.underspecified.lists.stereotypes import (
+    groups_named,
+    stereotype_form_faults,
+    unknown_stereotype_faults,
+)
 from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
-from biasgrid.families.underspecified.reading import groups_named, stereotype_form_faults, unknown_stereotype_faults
 from biasgrid.families.underspecified.section import SCORES_OF_MODE, UnderspecifiedDataset, is_generative
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
@@ -62,10 +66,33 @@ def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | N
     return variant.removeprefix("lm-")
 
 
+def needed_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
+    """Returns the tokenizer that decides which subjects are kept, because it filters or balances them."""
+    chosen = section.variants.get(variant)
+    if chosen is not None and section.balance and "tokens" in section.balance.by:
+        return variant.removeprefix("lm-") if variant.startswith("lm-") else chosen.tokenizer
+    return filtering_tokenizer(section, variant)
+
+
+def balance_faults(grid: Grid, source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+    """Yields variants whose tokenizer is missing, unknown, or has nothing to balance."""
+    by_tokens = section.balance is not None and "tokens" in section.balance.by
+    for variant, chosen in section.variants.items():
+        key, has_own = f"datasets.{dataset}.variants.{variant}.tokenizer", variant.startswith("lm-")
+        if chosen.tokenizer is not None and (has_own or not by_tokens):
+            why = "a variant of masked language models has its own" if has_own else "nothing is balanced by tokens"
+            yield Fault(source, key, f"{chosen.tokenizer!r}, but {why}", "no tokenizer here")
+        elif chosen.tokenizer is not None:
+            yield from unknown_names(source, key, [chosen.tokenizer], grid.tokenizers)
+        elif by_tokens and not has_own:
+            yield Fault(source, key, "none, but subjects are balanced by tokens", one_of(grid.tokenizers))
+
+
 def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
     """Yields what the config names but does not have, and pairs that cannot be."""
     datasets = underspecified_datasets(grid)
     yield from synthetic_faults(grid, source)
+    yield from mask_faults(grid, source)
     for name, model in grid.models.items():
         yield from task_faults(grid, source, name)
         yield from tokenizer_faults(grid, source, f"models.{name}.variant", model.variant)
@@ -74,6 +101,7 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         for variant in section.variants:
             yield from tokenizer_faults(grid, source, f"datasets.{name}.variants.{variant}", variant)
         yield from prompt_faults(source, name, section)
+        yield from balance_faults(grid, source, name, section)
         if section.target_scoring and grid.scoring in SCORES_OF_MODE:
             problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` knows words of one token alone"
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
@@ -81,6 +109,20 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         for dataset_name in grid.run.datasets:
             if dataset_name in datasets and model_name in grid.models and grid.fits(model_name, dataset_name):
                 yield from cell_faults(grid, source, model_name, dataset_name)
+
+
+def unbalanced_faults(source: str, key: str, lists: WordLists) -> Iterator[Fault]:
+    """Yields what keeps subjects from being balanced, and groups that are too small if they are."""
+    if lists.balance is None:
+        return
+    known = [subjects.frequencies is not None for subjects in lists.subjects]
+    if any(group is None for subjects in lists.subjects for group in subjects.groups):
+        yield Fault(source, key, "subjects without a group", "a group of each subject: [subj] group | term")
+    elif "frequency" in lists.balance.by and not all(known):
+        expected = "lists with `[subj] group | term | frequency`, or `by: [tokens]`"
+        yield Fault(source, f"{key}.by", "subjects without a frequency", expected)
+    elif refusal := design_of(lists).refusal:
+        yield Fault(source, key, *refusal)
 
 
 def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
@@ -130,6 +172,16 @@ def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
     yield Fault(source, f"models.{name}.variant", problem, one_of(fitting) if kind else "no variant")
 
 
+def mask_faults(grid: Grid, source: str) -> Iterator[Fault]:
+    """Yields tokenizers of masked language models without a mask token."""
+    variants = {variant for section in underspecified_datasets(grid).values() for variant in section.variants}
+    variants |= {model.variant for model in grid.models.values() if model.variant}
+    for name, tokenizer in grid.tokenizers.items():
+        if f"lm-{name}" in variants and tokenizer.mask is None:
+            problem, expected = "missing", f"the key, as masked language models answer the variant lm-{name}"
+            yield Fault(source, f"tokenizers.{name}.mask", problem, expected)
+
+
 def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> Iterator[Fault]:
     """Yields a variant whose tokenizer is not in the config."""
     tokenizer = (variant or "").removeprefix("lm-")
@@ -144,11 +196,13 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
     yield from grid.models[model].source.cell_faults(model, dataset, grid.results, source)
     if grid.models[model].source.brings_instances:
         return
-    tokenizer = filtering_tokenizer(section, variant)
+    tokenizer = needed_tokenizer(section, variant)
     entry = grid.tokenizers.get(tokenizer) if tokenizer else None
     if entry is not None and entry.checkpoint is None and entry.folder is None:
-        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but filters the subjects of {dataset!r}"
-        expected = "one of them, or `subjects` in the variant, or `target_scoring` in the dataset"
+        deed = "balances" if section.balance else "filters"
+        problem = f"{tokenizer!r} has no `checkpoint` or `folder`, but {deed} the subjects of {dataset!r}"
+        otherwise = "" if section.balance else ", or `subjects` in the variant, or `target_scoring` in the dataset"
+        expected = f"one of them{otherwise}"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
 
 
@@ -197,7 +251,7 @@ class Underspecified(Family):
             pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0
-        tokenizer = filtering_tokenizer(section, entry.variant)
+        tokenizer = needed_tokenizer(section, entry.variant)
         return Question(
             entry.variant, ANSWER_KIND_OF_MODEL.get(entry.task, ""), settings, options, tokenizer, row_bytes
         )
@@ -224,6 +278,9 @@ class Underspecified(Family):
             sample=sample_unless_all(section.sample_of(variant), section.sample_by),
             prompts=tuple(folder / name for name in chosen.prompt_files),
             is_english=section.is_english,
+            antonyms=section.antonyms,
+            one_token=filtering_tokenizer(section, variant) is not None,
+            balance=section.balance,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
@@ -289,7 +346,11 @@ class Underspecified(Family):
 
         What a file of stereotypes names and the dataset does not have is a fault as well.
         """
-        section, design = underspecified_datasets(grid)[dataset], design_of(lists)
+        section = underspecified_datasets(grid)[dataset]
+        if faults := [*unbalanced_faults(source, f"datasets.{dataset}.balance", lists)]:
+            yield from faults
+            return
+        design = design_of(lists)
         if section.stereotypes:
             yield from unknown_stereotype_faults(Path(grid.word_lists, section.stereotypes), lists)
         sample, key = section.sample_of(variant), f"datasets.{dataset}.sample"

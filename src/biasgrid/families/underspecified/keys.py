@@ -7,6 +7,8 @@ import polars as pl
 from biasgrid.tables.instances import OF_FORMAT
 from biasgrid.tables.schema import column
 
+NAME_FACTS = "names"
+"""The fact of an instances table of how groups of subjects differ in tokens and frequency."""
 KEYS = {
     "swap_group": column(
         pl.UInt32, description="number of the four instances with one template, pair of subjects, attribute and prompt"

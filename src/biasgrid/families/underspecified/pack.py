@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import combinations, compress, product
+from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from biasgrid.families.family import OneToken
+from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import Prompt
-from biasgrid.families.sampling import ALL, BlockSample, Sample, sample_content
+from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample_content
+from biasgrid.families.underspecified.lists.subjects import Subjects, counts_of_subjects, kept_subjects
 
 if TYPE_CHECKING:
     from biasgrid.families.orders import AskedBlocks, CrossedLists
 
-LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
 MASK, QUESTION = "[mask]", "[question]"
 OPTION_SLOTS = ("[option1]", "[option2]")
@@ -74,14 +75,6 @@ class QuestionPrompt(Prompt):
 
 
 @dataclass(frozen=True)
-class Subjects:
-    """A subject list: aligned forms (`[subj]`, `[subj:dem]`, ...) and one group per subject."""
-
-    forms: dict[str, list[str]]
-    groups: list[str | None]
-
-
-@dataclass(frozen=True)
 class AttributeRow:
     """One row of an attribute type; `name` is the wording of the base type, which identifies the attribute."""
 
@@ -103,6 +96,11 @@ def base_head(kind: str) -> str:
 def negated_head(kind: str) -> str:
     """Returns the head of a type's negations: `[p_act]` -> `[p_act:neg]`."""
     return f"{kind[:-1]}:neg]"
+
+
+def antonym_head(kind: str) -> str:
+    """Returns the head of a type's antonyms: `[p_act]` -> `[p_act:antonym]`."""
+    return f"{kind[:-1]}:antonym]"
 
 
 def types_of(template: QuestionTemplate, attributes: dict[str, list[AttributeRow]]) -> list[str]:
@@ -135,6 +133,9 @@ class WordListFiles:
         sample: which swap groups are asked, None for all.
         prompts: of generative models, the files of what is put around a question, one for each prompt format.
         is_english: whether the article `a` of a template becomes `an` before a vowel.
+        antonyms: whether antonyms of attributes stand in for their negations.
+        one_token: whether a tokenizer drops subjects that are not one of its tokens.
+        balance: how groups of subjects are made alike, None where all subjects are kept.
     """
 
     templates: Path
@@ -147,6 +148,9 @@ class WordListFiles:
     sample: Sample | None = None
     prompts: tuple[Path, ...] = ()
     is_english: bool = True
+    antonyms: bool = False
+    one_token: bool = True
+    balance: Balance | None = None
 
     def paths(self) -> list[Path]:
         """All files that are read."""
@@ -167,10 +171,12 @@ class WordLists:
     sample: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
     is_english: bool = True
+    one_token: bool = True
+    balance: Balance | None = None
 
     def digest(self) -> str:
         """A digest of the content alone: comments, blank lines and file names do not count."""
-        content = {
+        content: dict[str, Any] = {
             "templates": [template.text for template in self.templates],
             # Under the names of version 0.1.0, so that references which were made with it name the same texts.
             "subjects": [{"forms": subjects.forms, "clusters": subjects.groups} for subjects in self.subjects],
@@ -186,6 +192,10 @@ class WordLists:
             **({} if self.is_english else {"articles": "as they are"}),
         }
         # One format has the digest that it had before there were several.
+        if any(subjects.frequencies for subjects in self.subjects):
+            content["frequencies"] = [subjects.frequencies for subjects in self.subjects]
+        if self.balance:
+            content["balance"] = {**self.balance.model_dump(), "one_token": self.one_token}
         prompts = [asdict(prompt) for prompt in self.prompts]
         if prompts:
             content |= {"prompts": prompts} if len(prompts) > 1 else {"prompt": prompts[0]}
@@ -203,10 +213,10 @@ class Design:
         filler: the text before every context, or an empty one.
         mask: the mask token of masked language models, None for question answering.
         pronouns: of masked language models that are asked for pronouns too, the pronoun of each cluster.
-        dropped: names of the subjects that are not a single token.
+        dropped: names of the subjects that are not a single token, or that balance leaves out.
         asked: which of the swap groups are asked, None for all.
         prompts: of generative models, what is put around a question, one for each prompt format.
-        is_english: see `WordListFiles`.
+        is_english, balance: see `WordListFiles`.
     """
 
     templates: list[QuestionTemplate]
@@ -219,6 +229,18 @@ class Design:
     asked: Sample | None = None
     prompts: tuple[QuestionPrompt, ...] = ()
     is_english: bool = True
+    balance: Balance | None = None
+
+    @property
+    def refusal(self) -> tuple[str, str] | None:
+        """What is wrong with balanced groups that are too small, and what was expected; None where nothing is."""
+        if self.balance is None:
+            return None
+        fewest = min(Counter(group for side in self.subjects for group in side.groups).values(), default=0)
+        if fewest >= self.balance.least:
+            return None
+        problem = f"{fewest} subjects are left in each group that is balanced by {' and '.join(self.balance.by)}"
+        return problem, f"at least {self.balance.least} (`balance.least`): lists with more subjects of each group"
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -315,18 +337,19 @@ class Design:
         return self.subjects[0], self.subjects[-1]
 
 
-def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
+def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Design:
     """Crosses word lists.
 
     Args:
         lists: the word lists.
-        one_token: says of texts whether each is a single token; subjects of which a needed form is not are
-            dropped. None keeps all subjects.
+        token_counts: says of texts how many tokens each is. Subjects of which a needed form is not one token are
+            dropped, unless the lists keep them; balanced groups are made alike in it. None keeps all subjects.
     """
     templates = lists.templates[: lists.limit.get("templates")]
     attributes = {kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()}
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
-    kept, dropped = zip(*(keep_one_token(subjects, used_forms, one_token) for subjects in lists.subjects), strict=True)
+    counts = [counts_of_subjects(subjects, used_forms, token_counts) for subjects in lists.subjects]
+    sides = kept_subjects(lists.subjects, counts, lists.one_token, lists.balance)
     items = [
         DesignItem(number, attribute, negated, prompt)
         for number, template in enumerate(templates)
@@ -336,22 +359,11 @@ def design_of(lists: WordLists, one_token: OneToken | None = None) -> Design:
         for negated in (False, True)
     ]
     most = lists.limit.get("subjects")
-    subjects = [
-        Subjects({head: terms[:most] for head, terms in side.forms.items()}, side.groups[:most]) for side in kept
-    ]
-    names = [name for side in dropped for name in side]
-    given = lists.sample, lists.prompts, lists.is_english
-    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, names, *given)
-
-
-def keep_one_token(subjects: Subjects, used_forms: set[str], one_token: OneToken | None) -> tuple[Subjects, list[str]]:
-    """Splits a subject list into the subjects whose used forms are one token each, and the names of the others."""
-    if one_token is None:
-        return subjects, []
-    known = [all(row) for row in zip(*(one_token(subjects.forms[form]) for form in sorted(used_forms)), strict=True)]
-    forms = {head: list(compress(terms, known)) for head, terms in subjects.forms.items()}
-    dropped = [name for name, keep in zip(subjects.forms["[subj]"], known, strict=True) if not keep]
-    return Subjects(forms, list(compress(subjects.groups, known))), dropped
+    subjects = [side.keep([most is None or place < most for place in range(len(side.groups))]) for side in sides]
+    names = {name for side in sides for name in side.forms["[subj]"]}
+    dropped = [name for side in lists.subjects for name in side.forms["[subj]"] if name not in names]
+    given = lists.sample, lists.prompts, lists.is_english, lists.balance
+    return Design(templates, subjects, items, lists.filler, lists.mask, lists.pronouns, dropped, *given)
 
 
 def fill_attribute(text: str, attribute: AttributeRow) -> str:

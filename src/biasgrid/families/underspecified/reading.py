@@ -1,4 +1,4 @@
-"""Reads UnQover's word lists, templates and prompts, and files of stereotypes, and says what is wrong with them.
+"""Reads UnQover's word lists, templates and prompts, and says what is wrong with them.
 
 All files are UTF-8 with one item per line; lines are stripped, empty lines and lines that begin with `#` are
 dropped. Readers append what is wrong to a list of faults and go on, so that one look finds everything.
@@ -6,19 +6,27 @@ dropped. Readers append what is wrong to a list of faults and go on, so that one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
-from biasgrid.base.names import fold_name, similar_names, wide_space
+from biasgrid.base.names import fold_name, wide_space
 from biasgrid.base.text import word_list_lines
-from biasgrid.families.family import OneToken
+from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import prompt_of_lines, read_prompts
+from biasgrid.families.underspecified.lists.entries import (
+    LIST_PLACEHOLDER,
+    ListEntry,
+    check_aligned,
+    check_distinct_terms,
+    check_terms,
+    read_columns_by_head,
+)
+from biasgrid.families.underspecified.lists.subjects import Subjects, read_subjects
 from biasgrid.families.underspecified.pack import (
     LETTERED,
-    LIST_PLACEHOLDER,
     MASK,
     OPTION_SLOTS,
     QUESTION,
@@ -27,9 +35,9 @@ from biasgrid.families.underspecified.pack import (
     Design,
     QuestionPrompt,
     QuestionTemplate,
-    Subjects,
     WordListFiles,
     WordLists,
+    antonym_head,
     attribute_type,
     base_head,
     design_of,
@@ -39,7 +47,6 @@ from biasgrid.families.underspecified.pack import (
 
 TemplateProblem = tuple[str, str]
 """What is wrong, and what was expected."""
-STEREOTYPE_LINE = "an attribute and the group that its stereotype names: attribute | group"
 
 
 @dataclass(frozen=True)
@@ -166,15 +173,6 @@ def prompt_of(path: Path, lines: Sequence[tuple[int, str]], faults: list[Fault])
     return QuestionPrompt(prompt.text, prompt.system)
 
 
-@dataclass(frozen=True)
-class ListEntry:
-    """A `HEAD [group |] term` line."""
-
-    line: int
-    group: str | None
-    term: str
-
-
 def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTemplate]:
     """Reads a template file: context, question and negated question, separated by tabs."""
     templates = []
@@ -187,98 +185,6 @@ def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTem
             expected = "3: context, question and negated question, with a tab between each"
             faults.append(Fault(str(path), f"line {number}", problem, expected))
     return templates
-
-
-def read_columns_by_head(path: Path, faults: list[Fault]) -> dict[str, list[ListEntry]]:
-    """Reads `HEAD [group |] term` lines into columns by head, in order of first appearance."""
-    columns: dict[str, list[ListEntry]] = {}
-    for number, line in word_list_lines(path, faults):
-        head, _, rest = line.partition(" ")
-        parts = [part.strip() for part in rest.split("|")]
-        where = f"line {number}"
-        if not LIST_PLACEHOLDER.fullmatch(head):
-            faults.append(Fault(str(path), where, f"begins with {head!r}", "a head such as [subj] and a space"))
-        elif len(parts) > 2:
-            faults.append(Fault(str(path), where, f"{len(parts) - 1} '|' signs", "at most one: group | term"))
-        elif not parts[-1]:
-            faults.append(Fault(str(path), where, f"no term after {head}", "a term"))
-        else:
-            subject_group = parts[0] if len(parts) == 2 else None
-            columns.setdefault(head, []).append(ListEntry(number, subject_group, parts[-1]))
-    return columns
-
-
-def check_aligned(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fault]) -> bool:
-    """Reports columns of unequal length; returns whether all are equally long."""
-    lengths = {head: len(entries) for head, entries in columns.items()}
-    if len(set(lengths.values())) <= 1:
-        return True
-    counts = ", ".join(f"{head} {length}" for head, length in lengths.items())
-    shortest = min(lengths, key=lambda head: lengths[head])
-    last = columns[shortest][-1].line
-    faults.append(
-        Fault(
-            str(path),
-            f"line {last}",
-            f"columns of unequal length: {counts}",
-            f"as many {shortest} lines as of the others (its last one is line {last})",
-        )
-    )
-    return False
-
-
-def check_terms(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fault]) -> None:
-    """Reports terms with odd white space or placeholders, and lines with or without a group unlike most others."""
-    for head, entries in columns.items():
-        for entry in entries:
-            for placeholder in LIST_PLACEHOLDER.findall(entry.term):
-                problem = f"placeholder {placeholder} in {entry.term!r}"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, "only words: nothing fills it there"))
-            if found := wide_space(entry.term):
-                problem = f"white space in {found!r}"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
-        without = [entry for entry in entries if entry.group is None]
-        clustered = [entry for entry in entries if entry.group is not None]
-        for subject_group, other in similar_names(entry.group for entry in clustered if entry.group is not None):
-            line = next(entry.line for entry in clustered if entry.group == subject_group)
-            problem = f"the group {subject_group!r} is {other!r} but for case or normal form"
-            faults.append(Fault(str(path), f"line {line}", problem, "every group spelled alike"))
-        if without and clustered:
-            for entry in min(without, clustered, key=len):
-                problem = f"{'no group' if entry.group is None else 'a group'}, unlike other {head} lines"
-                expected = f"a group and '|' in all {head} lines or in none"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, expected))
-
-
-def check_distinct_terms(path: Path, entries: Iterable[ListEntry], what: str, faults: list[Fault]) -> None:
-    """Reports terms that stand twice in a column, or look like another one."""
-    first: dict[str, ListEntry] = {}
-    for entry in entries:
-        other = first.setdefault(fold_name(entry.term), entry)
-        if other is not entry:
-            unlike = f"is {other.term!r} of line {other.line} but for case or normal form"
-            problem = f"is already in line {other.line}" if entry.term == other.term else unlike
-            where = f"line {entry.line}"
-            faults.append(Fault(str(path), where, f"{what} {entry.term!r} {problem}", f"every {what} once"))
-
-
-def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
-    """Reads a subject list, of `least` subjects at least; a subject's group is the one in the file's last column."""
-    columns = read_columns_by_head(path, faults)
-    if columns and "[subj]" not in columns:
-        faults.append(Fault(str(path), "", f"no [subj] lines, only {', '.join(columns)}", "[subj] lines"))
-        return Subjects({}, [])
-    if not columns:
-        return Subjects({}, [])
-    check_aligned(path, columns, faults)
-    check_terms(path, columns, faults)
-    check_distinct_terms(path, columns["[subj]"], "subject", faults)
-    if len(columns["[subj]"]) < least:
-        line = columns["[subj]"][-1].line
-        faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2 to compare"))
-    forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
-    last = list(columns.values())[-1]
-    return Subjects(forms, [entry.group for entry in last])
 
 
 def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[AttributeRow]]:
@@ -335,8 +241,33 @@ def check_attribute_type(
             if plain.term == negated.term:
                 problem = f"{negated.term!r} is the {kind} of line {plain.line} too"
                 fault(negated.line, problem, "its negation, as both questions would be the same")
+        for plain, antonym in zip(heads[kind], heads.get(antonym_head(kind), ()), strict=False):
+            if plain.term == antonym.term:
+                problem = f"{antonym.term!r} is the {kind} of line {plain.line} too"
+                fault(antonym.line, problem, "its antonym, as both questions would be the same")
         if kind == base_head(kind):
             check_distinct_terms(path, names, "attribute", faults)
+
+
+def choose_negations(
+    files: WordListFiles, attributes: dict[str, list[AttributeRow]], faults: list[Fault]
+) -> dict[str, list[AttributeRow]]:
+    """Puts antonyms in place of negations where they are asked, and drops them otherwise; reports types without any."""
+    chosen: dict[str, list[AttributeRow]] = {}
+    for kind, rows in attributes.items():
+        head = antonym_head(kind)
+        if files.antonyms and rows and head not in rows[0].texts:
+            problem = f"{kind} has no {head} lines, but the dataset asks for `antonyms`"
+            faults.append(
+                Fault(str(files.attributes), "", problem, "an antonym of each attribute, or `antonyms: false`")
+            )
+        chosen[kind] = []
+        for row in rows:
+            texts = {key: text for key, text in row.texts.items() if key != head}
+            if files.antonyms and head in row.texts:
+                texts[negated_head(kind)] = row.texts[head]
+            chosen[kind].append(replace(row, texts=texts))
+    return chosen
 
 
 def read_filler(path: Path, faults: list[Fault]) -> str:
@@ -354,7 +285,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     # Subjects of one list are compared with each other, those of two lists across them.
     least = 2 if len(files.subjects) == 1 else 1
     subjects = [read_subjects(path, least, faults) for path in files.subjects]
-    attributes = read_attributes(files.attributes, faults)
+    attributes = choose_negations(files, read_attributes(files.attributes, faults), faults)
     filler = read_filler(files.filler, faults) if files.filler else ""
     slots = Slots.of(subjects, attributes, files.mask is not None)
     if slots.forms and attributes:
@@ -365,68 +296,10 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
             problem = f"subject {name!r} is in {files.subjects[0]} too"
             faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
     prompts = read_prompts(files.prompts, prompt_of, faults)
-    given = files.mask, files.limit, files.pronouns, files.sample, prompts, files.is_english
-    return WordLists(templates, subjects, attributes, filler, *given), faults
+    given = files.mask, files.limit, files.pronouns, files.sample, prompts, files.is_english, files.one_token
+    return WordLists(templates, subjects, attributes, filler, *given, files.balance), faults
 
 
-def planned_instances(lists: WordLists, one_token: OneToken | None = None) -> Design:
+def planned_instances(lists: WordLists, token_counts: TokenCounts | None = None) -> Design:
     """Returns what word lists ask; see `pack.design_of`."""
-    return design_of(lists, one_token)
-
-
-def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, tuple[int, str]]:
-    """Reads `attribute | group` lines.
-
-    Args:
-        path: the file.
-        faults: where to add what is wrong with it.
-
-    Returns:
-        The number of the line and the group, by attribute.
-    """
-    found: dict[str, tuple[int, str]] = {}
-    for number, line in word_list_lines(path, faults):
-        attribute, _, group = (part.strip() for part in line.partition("|"))
-        if not attribute or not group or "|" in group:
-            faults.append(Fault(str(path), f"line {number}", repr(line), STEREOTYPE_LINE))
-        elif attribute in found:
-            problem = f"attribute {attribute!r} is already in line {found[attribute][0]}"
-            faults.append(Fault(str(path), f"line {number}", problem, "every attribute once"))
-        else:
-            found[attribute] = number, group
-    return found
-
-
-def groups_named(path: Path) -> Mapping[str, str]:
-    """Returns the group that is named, by attribute; `stereotype_form_faults` tells what is wrong."""
-    return {attribute: group for attribute, (_, group) in read_stereotypes(path, []).items()}
-
-
-def stereotype_form_faults(path: Path) -> list[Fault]:
-    """Returns what is wrong with a file of stereotypes, whatever it is about."""
-    faults: list[Fault] = []
-    read_stereotypes(path, faults)
-    return faults
-
-
-def unknown_stereotype_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
-    """Yields what a file of stereotypes names that a dataset does not have.
-
-    Args:
-        path: the file.
-        lists: the word lists of a variant of the dataset.
-    """
-    attributes = {row.name for rows in lists.attributes.values() for row in rows}
-    subject_groups = {
-        subject_group for subjects in lists.subjects for subject_group in subjects.groups if subject_group is not None
-    }
-    names = {name for subjects in lists.subjects for name in subjects.forms.get("[subj]", [])}
-    groups = subject_groups or names
-    for attribute, (number, group) in read_stereotypes(path, []).items():
-        where = f"line {number}"
-        if attribute not in attributes:
-            problem = f"unknown attribute {attribute!r}{nearest_name(attribute, attributes)}"
-            yield Fault(str(path), where, problem, "an attribute as the dataset's list has it")
-        if group not in groups:
-            expected = "a group of the dataset's subjects" if subject_groups else "a subject of the dataset"
-            yield Fault(str(path), where, f"unknown group {group!r}{nearest_name(group, groups)}", expected)
+    return design_of(lists, token_counts)

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from biasgrid.base.sections import Section, TargetScoring, Variant
+from biasgrid.base.sections import Name, Section, TargetScoring, Variant
 from biasgrid.families.family import DatasetSection
-from biasgrid.families.sampling import Sample, SampleOrAll
+from biasgrid.families.sampling import Balance, Sample, SampleOrAll
 from biasgrid.groups.section import GroupMeasure
 
 SCORES_OF_MODE = {"unqover": "biasgrid.formats.unqover.mode:scores_with_pronouns"}
@@ -46,6 +46,12 @@ class DatasetVariant(Section):
         "the subjects that are one token of their tokenizer, or all if the dataset has `target_scoring`",
     )
 
+    tokenizer: Name | None = Field(
+        None,
+        description="with `balance`: whose tokens count, one of `tokenizers`, that of the models which answer the "
+        "variant; variants of masked language models have their own",
+    )
+
     @property
     def prompt_files(self) -> list[str]:
         """The files of prompts, one for each prompt format."""
@@ -68,6 +74,13 @@ class UnderspecifiedDataset(DatasetSection):
     pronouns: dict[str, str] = Field(
         default_factory=dict,
         description="pronoun of each group of subjects; masked LMs are asked for it too",
+    )
+    antonyms: bool = Field(
+        False,
+        description="whether the antonyms of attributes (`[p_act:antonym]`) are asked in place of their negations",
+    )
+    balance: Balance | None = Field(
+        None, description="keeps of each group of subjects those that are alike in tokens, or in frequency too"
     )
     target_scoring: TargetScoring | None = Field(
         None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.underspecified.keys import NAME_FACTS
 from biasgrid.families.underspecified.observe import PRONOUN_SCORES, answered_groups, scores_in_groups
 from biasgrid.families.underspecified.swap_groups import subject_groups_of
 from biasgrid.families.validity import ROWS_CHECKED_AT_ONCE, CheckedAnswers, checks_of_cell, unknown_tokens
@@ -16,6 +17,8 @@ from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+HUNDRED = 100
+"""From here on numbers are shown without decimals."""
 
 
 def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
@@ -72,6 +75,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
+    yield from differences_of_names(cell.facts.get(NAME_FACTS, {}))
 
 
 def mass_of_pronouns(observations: pl.DataFrame) -> str:
@@ -133,3 +137,17 @@ def balance(measures: pl.DataFrame) -> Check:
     of_subjects = measures.filter(pl.col("measure") == "gamma", pl.col("attribute", "attribute_group").is_null())
     asked = of_subjects.drop_nulls("subject")["n"].to_numpy().astype(np.float64)
     return Check("balance", float(asked.min() / asked.max()), len(asked))
+
+
+def differences_of_names(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
+    """Yields by how much groups differ in the tokens and the frequency of their names.
+
+    Args:
+        facts: `tokens` and `frequency`, if known: the mean of each group.
+    """
+    for what, measure in (("tokens", "name_tokens"), ("frequency", "name_frequency")):
+        if means := facts.get(what):
+            (least, fewest), *_, (most, largest) = sorted(means.items(), key=lambda of_group: of_group[1])
+            value = largest - fewest if what == "tokens" else largest / fewest
+            low, high = (f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}" for mean in (fewest, largest))
+            yield Check(measure, value, len(means), flag=f"{most} ({high}) and {least} ({low})")

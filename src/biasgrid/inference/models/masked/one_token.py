@@ -1,4 +1,4 @@
-"""Which words are a single token of a tokenizer, so that a masked language model can be asked for them."""
+"""How many tokens words are within a sentence; a masked language model can be asked for words of one token."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
+BEFORE, BEHIND = "there", "is"
+"""What stands around a word."""
+
 
 def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[bool]:
     """Says of each word whether it is one known token in the middle of a sentence.
@@ -18,23 +21,36 @@ def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> l
     Raises:
         ModelError: the tokenizer has no mask token.
     """
-    backend, mask = tokenizer.backend_tokenizer, tokenizer.mask_token
-    if mask is None:
+    if tokenizer.mask_token is None:
         raise ModelError(f"{tokenizer.name_or_path}: the tokenizer has no mask token; expected that of a masked LM")
-    return fill_mask_place(backend, (mask, tokenizer.mask_token_id), tokenizer.unk_token_id, words)
+    return [count == 1 for count in token_counts(tokenizer, words)]
 
 
-def fill_mask_place(backend: Tokenizer, mask: tuple[str, int], unknown: int | None, words: Sequence[str]) -> list[bool]:
-    """Says of each word whether it is one known token in the place of the mask.
+def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[int]:
+    """Says of each word how many tokens it is in the middle of a sentence, 0 where one of them is unknown."""
+    return counts_in_sentence(tokenizer.backend_tokenizer, tokenizer.mask_token, tokenizer.unk_token_id, words)
+
+
+def counts_in_sentence(backend: Tokenizer, mask: str | None, unknown: int | None, words: Sequence[str]) -> list[int]:
+    """Says of each word how many tokens it is in the place of the mask, 0 where one of them is unknown.
 
     Args:
         backend: the tokenizer.
-        mask: its mask token and the token's id.
+        mask: its mask token, None where it has none.
         unknown: id of its token for what it does not know, None where it knows all.
         words: the words.
     """
-    frame = "there {} is"
-    around = backend.encode(frame.format(mask[0]), add_special_tokens=False).ids
-    place = around.index(mask[1])
-    found = [backend.encode(frame.format(word), add_special_tokens=False).ids for word in words]
-    return [len(ids) == len(around) and ids[place] != unknown for ids in found]
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = backend.encode(text, add_special_tokens=False).ids
+        return ids
+
+    before = len(encode(BEFORE))
+    behind = len(encode(f"{BEFORE} {BEHIND}")) - before
+    if mask is not None:
+        around = encode(f"{BEFORE} {mask} {BEHIND}")
+        before = [one == backend.token_to_id(mask) for one in around].index(True)
+        behind = len(around) - before - 1
+    found = [encode(f"{BEFORE} {word} {BEHIND}") for word in words]
+    tokens = [ids[before : len(ids) - behind] for ids in found]
+    return [0 if unknown in ids else len(ids) for ids in tokens]
