@@ -32,6 +32,7 @@ from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import (
     OPTIONS_PLACEHOLDER,
     PROMPTS_KEY,
+    SOURCE_KEY,
     fill_keys,
     has_stray_brace,
     placeholders,
@@ -117,8 +118,10 @@ class ProbeChecks:
     probe: Probe
 
     def fault(self, place: NodePlace, problem: str, expected: str) -> Fault:
-        """Returns a fault of a key or an item."""
-        return self.probe.document.fault(self.file, place, problem, expected)
+        """Returns a fault of a key or an item, in the file that has it."""
+        part = self.probe.shared.get(str(place[0]))
+        file, document = (part.file, part.document) if part else (self.file, self.probe.document)
+        return document.fault(file, place, problem, expected)
 
     def all(self) -> Iterator[Fault]:
         """Yields all faults."""
@@ -129,6 +132,7 @@ class ProbeChecks:
         yield from ambiguous_label_faults(self.probe, self.fault)
         yield from ambiguous_group_faults(self.probe, self.fault)
         yield from self.expected_faults()
+        yield from self.source_faults()
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)
         yield from self.mark_faults()
@@ -223,6 +227,19 @@ class ProbeChecks:
             if value is not None and value not in self.probe.labels:
                 problem = f"{value_text(value)}{nearest_name(str(value), self.probe.labels)}"
                 yield self.fault((*place, EXPECTED_KEY), problem, one_of(self.probe.labels))
+
+    def source_faults(self) -> Iterator[Fault]:
+        """Yields items that do not say on which evidence they state a stereotype, where the probe names any."""
+        known = self.probe.head.sources
+        if not known:
+            return
+        yield from self.lacking([SOURCE_KEY], "and `sources` has the evidence for stereotypes")
+        for place, keys in self.places():
+            value = keys.get(SOURCE_KEY)
+            if value is not None and value not in known:
+                yield self.fault(
+                    (*place, SOURCE_KEY), f"{value_text(value)}{nearest_name(str(value), known)}", one_of(known)
+                )
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
         """Yields what a metric needs and does not have."""
