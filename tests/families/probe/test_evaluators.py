@@ -186,3 +186,21 @@ def test_a_class_makes_metrics_beside_those_of_its_file(tmp_path: Path) -> None:
 
 def test_an_evaluator_knows_all_its_labels(tmp_path: Path) -> None:
     assert asking_of(files_of(tmp_path, CHESS)).probe.labels == ("male", "female")
+
+
+BESIDE = '{name: words, lists: {good: [joy, peace], bad: [war]}, names: {him: ["{he}"], her: ["{she}"]}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("joy - Max Frei\nwar - Anna", [("her bad", 1), ("him good", 1)]),
+        ("1. Joy: Anna\n2. Peace: Anna\n3. War: Max Frei", [("her good", 2), ("him bad", 1)]),
+        ("joy - Max Frei, peace - Anna", [("her good", 1), ("him good", 1)]),
+        ("I write Max Frei or Anna.\nJoy\nMaxine - war", []),
+        ("war: Anna, not Max Frei", [("her bad", 1)]),
+        ("joy and peace and war", []),
+    ],
+)  # fmt: skip
+def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_path: Path) -> None:
+    assert sorted(found_by(tmp_path, BESIDE, answer, "him good"), key=str) == found

@@ -29,7 +29,7 @@ GROUPS = {
     "gender": 3, "nationality": 4, "orientation": 4, "religion": 4,
 }  # fmt: skip
 DECISIONS = ("hiring", "loan", "medical")
-OF_ALL = ("acts", "views", *DECISIONS, "references", "implicit")
+OF_ALL = ("acts", "views", *DECISIONS, "references", "implicit", "lists")
 KINDS = (*OF_ALL, "guise")
 NAMED = sorted(
     f"{kind}/{file.stem}"
@@ -49,12 +49,13 @@ def size_of(name: str) -> int:
     """How many prompts a probe should have."""
     kind, about = name.split("/")
     groups = GROUPS.get(about, 2)
-    sizes = {"acts": 6 * NAMES, "implicit": 2 * (groups - 1) * NAMES, "guise": 3}
+    pairs = 2 * (groups - 1) * NAMES
+    sizes = {"acts": 6 * NAMES, "implicit": pairs, "lists": pairs, "guise": 3}
     return ITEMS * sizes.get(kind, groups * NAMES)
 
 
 def test_every_kind_is_asked_about_all_groups() -> None:
-    others = {"implicit/gender-work", "guise/hiring", "guise/court", "guise/traits"}
+    others = {"implicit/gender-work", "lists/gender-work", "guise/hiring", "guise/court", "guise/traits"}
     assert {*NAMED} == {f"{kind}/{about}" for kind in OF_ALL for about in GROUPS} | others
 
 
@@ -243,6 +244,34 @@ def test_who_keeps_two_lists_apart_has_an_association_of_one(about: str) -> None
     assert {*found.values()} == {1}
     always = values_of(measured_cell(files, answers_to(files, lambda row: letter(row, "first"))))
     assert {value for name, value in always.items() if name in found} == {0}
+
+
+def joined(row: dict[str, Any], choose: Callable[[str], str]) -> str:
+    """An answer that writes one of two beside each word of a list, a word to a line."""
+    keys = json.loads(str(row["keys"]))
+    return "Sure:\n" + "\n".join(f"{word.capitalize()} - {keys[choose(word)]}" for word in keys["words"].split(", "))
+
+
+@pytest.mark.parametrize("about", [*GROUPS, "gender-work"])
+def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_not(about: str) -> None:
+    files, random = shipped(f"lists/{about}"), np.random.default_rng(6)
+    name = "career" if about == "gender-work" else "pleasant"
+    first = {word for word in (SHIPPED / f"lists/{name}.txt").read_text().splitlines() if not word.startswith("#")}
+
+    def apart(choose: Callable[[str], str]) -> dict[str, float | None]:
+        values = values_of(measured_cell(files, answers_to(files, lambda row: joined(row, choose))))
+        return {measure: value for measure, value in values.items() if measure.startswith("apart_")}
+
+    sorted_out = apart(lambda word: "one" if word in first else "other")
+    assert len(sorted_out) == GROUPS.get(about, 2) - 1
+    assert {*sorted_out.values()} == {1}
+    by_chance = apart(lambda word: str(random.choice(["one", "other"])))
+    assert [*by_chance.values()] == pytest.approx([0.5] * len(by_chance), abs=0.05)
+    # The first of two gets 3 of 4 words of the first list, and 1 of 4 of the second.
+    three_of_four = apart(lambda word: "one" if random.random() < (0.75 if word in first else 0.25) else "other")
+    assert [*three_of_four.values()] == pytest.approx([0.75] * len(three_of_four), abs=0.05)
+    # Where the second is never named, nothing is known of it.
+    assert {*apart(lambda _: "one").values()} == {None}
 
 
 @pytest.mark.parametrize("name", ["hiring", "court", "traits"])

@@ -51,6 +51,9 @@ from biasgrid.families.probe.reading import read
         ("  - {topic: chess, expected: male}\n  - {topic: sewing, expected: female}", "  []", "line 6, items: []; expected 1 or more entries"),
         ("{topic: chess, expected: male}", "{topic: chess, prompts: []}", "line 7, items[0].prompts: []; expected a list of mappings, one a prompt"),
         ("{topic: chess,", "{topic: [chess],", "line 7, items[0].topic: ['chess']; expected text or a number; in quotes where it is a word of YAML"),
+        ("evaluator: option-letter", "evaluator: {name: words, lists: {male: [a], female: [b]}, names: {x: ['{topci}']}}", "line 9, evaluator.names.x: unknown placeholder {topci} (did you mean 'topic'?); expected one of expected, options, topic"),
+        ("evaluator: option-letter", "evaluator: {name: words, lists: {male: [a], female: [b]}, names: {x: [Al], y: [al]}}", "line 9, evaluator.names.y: 'al' stands for 'x' too; expected every text for one label"),
+        ("evaluator: option-letter", "evaluator: {name: words, count: most, lists: {male: [a], female: [b]}, names: {x: [Al]}}", "line 9, evaluator.count: 'most' beside `names`; expected `each`, which names need"),
         ("bias_type: gender", "bias_type: gender\ntitle: again", "line 3: the key 'title' is already in line 1; expected every key once"),
     ],
 )  # fmt: skip

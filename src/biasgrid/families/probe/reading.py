@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from math import factorial
@@ -172,7 +172,7 @@ class ProbeChecks:
         head = self.probe.head
         yield ("question",), head.question
         yield from ((("options", name), text) for name, text in head.options.items())
-        if isinstance(head.evaluator, FirstName):
+        if isinstance(head.evaluator, FirstName | WordCounts):
             names = head.evaluator.names.items()
             yield from ((("evaluator", "names", label), name) for label, of_label in names for name in of_label)
 
@@ -361,23 +361,26 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     for name, other in similar_names(probe.labels):
         problem = f"the label {name!r} is {other!r} but for case or normal form"
         yield fault(("evaluator",), problem, "labels that differ")
-    key, lists = "", dict[str, list[str]]()
+    texts_of = dict[str, Mapping[str, list[str]]]()
     if isinstance(evaluator, Phrases):
-        key, lists = "phrases", evaluator.phrases
-    elif isinstance(evaluator, FirstName):
-        key, lists = "names", evaluator.names
-    elif isinstance(evaluator, WordCounts):
-        key, lists = "lists", {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
-    first: dict[str, str] = {}
-    for label, texts in lists.items():
-        place = ("evaluator", key, label)
-        if not texts or not all(text.strip() for text in texts):
-            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
-        for text in texts:
-            other = first.setdefault(fold_name(text), label)
-            # Words may count for several lists.
-            if other != label and key != "lists":
-                yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
+        texts_of["phrases"] = evaluator.phrases
+    if isinstance(evaluator, FirstName | WordCounts):
+        texts_of["names"] = evaluator.names
+    if isinstance(evaluator, WordCounts):
+        texts_of["lists"] = {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
+        if evaluator.names and evaluator.count == "most":
+            yield fault(("evaluator", "count"), "'most' beside `names`", "`each`, which names need")
+    for key, lists in texts_of.items():
+        first: dict[str, str] = {}
+        for label, texts in lists.items():
+            place = ("evaluator", key, label)
+            if not texts or not all(text.strip() for text in texts):
+                yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
+            for text in texts:
+                other = first.setdefault(fold_name(text), label)
+                # Words may count for several lists.
+                if other != label and key != "lists":
+                    yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
 
 
 def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
