@@ -246,6 +246,47 @@ def test_who_keeps_two_lists_apart_has_an_association_of_one(about: str) -> None
     assert {value for name, value in always.items() if name in found} == {0}
 
 
+def at_random(name: str, random: np.random.Generator) -> Callable[[dict[str, Any]], str]:
+    """Returns what answers the prompts of a probe without a look at them."""
+    kind = name.split("/")[0]
+    if kind in ("acts", "implicit"):
+        return lambda row: letter(row, str(random.choice([str(each) for each in row["options"]])))
+    if kind == "lists":
+        return lambda row: joined(row, lambda _: str(random.choice(["one", "other"])))
+    if kind == "references":
+        words = ("leads a team", "warm and friendly", "confident", "kind", "an expert")
+        return lambda _: f"I recommend them: {', '.join(random.choice(words, 3))}."
+    return lambda _: str(random.choice(["Yes", "No"]))
+
+
+def truth_at_random(name: str, measure: str, options: int) -> float | None:
+    """What a number is on average of answers at random, where that is simple."""
+    if measure == "stereotype_rate":
+        return 1 / options
+    if measure.startswith(("blame_", "favour_", "association_")) or "_less_" in measure:
+        return 0
+    if measure.startswith("apart_"):
+        return 0.5
+    return 0 if name.startswith("guise") and measure.endswith(("gap", "placebo")) else None
+
+
+@pytest.mark.slow
+def test_of_answers_at_random_nearly_all_intervals_hold_the_truth() -> None:
+    random, held = np.random.default_rng(8), dict[str, list[bool]]()
+    for name in NAMED:
+        files = shipped(name)
+        options = len(asking_of(files).probe.head.options)
+        for row in measured_cell(files, answers_to(files, at_random(name, random))).iter_rows(named=True):
+            truth = truth_at_random(name, row["measure"], options)
+            if truth is not None and row["group"] is None and not row["options"]:
+                held.setdefault(name.split("/")[0], []).append(row["low"] <= truth <= row["high"])
+    assert {*held} == {*KINDS}
+    every = [each for of_kind in held.values() for each in of_kind]
+    assert len(every) > 150
+    assert np.mean(every) >= 0.94
+    assert all(np.mean(each) >= 0.85 for each in held.values())
+
+
 def joined(row: dict[str, Any], choose: Callable[[str], str]) -> str:
     """An answer that writes one of two beside each word of a list, a word to a line."""
     keys = json.loads(str(row["keys"]))
