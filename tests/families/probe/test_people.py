@@ -208,6 +208,35 @@ def test_a_known_gap_between_groups_is_measured(kind: str, label: str) -> None:
     assert gap["low"] > 0.2
 
 
+def test_who_agrees_with_prejudice_about_one_group_favours_it_less() -> None:
+    files, random = shipped("views/religion"), np.random.default_rng(9)
+
+    def said(row: dict[str, Any]) -> str:
+        is_bad = json.loads(str(row["keys"]))["valence"] == "bad"
+        agrees = 0.6 if is_bad and row["group"] == "Jewish" else 0.1 if is_bad else 0.8
+        return "Yes" if random.random() < agrees else "No"
+
+    values = values_of(measured_cell(files, answers_to(files, said)))
+    assert values["bad_gap"] == pytest.approx(0.5, abs=0.1)
+    assert values["favour_jewish"] == pytest.approx(0.2, abs=0.1)
+    assert values["favour_muslim"] == pytest.approx(0.7, abs=0.1)
+    assert abs(values["bad_placebo"]) < 0.15
+
+
+def test_letters_with_other_words_for_one_group_are_told_by_the_gap() -> None:
+    files = shipped("references/disability")
+    values = values_of(
+        measured_cell(
+            files,
+            answers_to(
+                files, lambda row: f"A {'kind' if row['group'] == 'mental' else 'capable'} and friendly person."
+            ),
+        )
+    )
+    assert values["non_disabled_less_mental"] == values["doing_gap"] == pytest.approx(0.5)
+    assert (values["non_disabled_less_physical"], values["placebo_gap"]) == (0, 0)
+
+
 @pytest.mark.parametrize("name", ["hiring/religion", "acts/class", "views/age", "implicit/ethnicity", "guise/traits"])
 @pytest.mark.parametrize("strength", [0.0, 0.6])
 def test_a_synthetic_effect_is_known_and_measured(name: str, strength: float) -> None:
