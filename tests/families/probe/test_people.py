@@ -364,9 +364,9 @@ def test_three_sentences_of_each_statement_differ() -> None:
 def test_the_config_asks_all_of_them_and_says_how_many_prompts_they_are() -> None:
     text = (ROOT / "config/people.yaml").read_text()
     config = yaml.safe_load(text)
-    probes = {each["probe"] for each in config["datasets"].values() if each["family"] == "probe"}
-    assert {f"probes/{name}.yaml" for name in NAMED} <= probes
-    assert {*config["run"]["datasets"]} == {*config["datasets"]}
+    probes = {name: each["probe"] for name, each in config["datasets"].items() if each.get("family") == "probe"}
+    assert {f"probes/{name}.yaml" for name in NAMED} <= {*probes.values()}
+    assert {*probes} <= {*config["run"]["datasets"]}
     for kind in KINDS:
         of_kind = [name for name in NAMED if name.split("/")[0] == kind]
         assert f"{len(of_kind)} probes, {sum(map(size_of, of_kind)):,} prompts\n" in text
