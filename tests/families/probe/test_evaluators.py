@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from small_probes import CHESS, HIRING, asking_of, files_of, instances_of, measured, observed, values_of
 from small_tables import predictions_of
 
@@ -186,3 +189,32 @@ def test_a_class_makes_metrics_beside_those_of_its_file(tmp_path: Path) -> None:
 
 def test_an_evaluator_knows_all_its_labels(tmp_path: Path) -> None:
     assert asking_of(files_of(tmp_path, CHESS)).probe.labels == ("male", "female")
+
+
+BESIDE = '{name: words, lists: {good: [joy, peace], bad: [war]}, names: {him: ["{he}"], her: ["{she}"]}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("joy - Max Frei\nwar - Anna", [("her bad", 1), ("him good", 1)]),
+        ("1. Joy: Anna\n2. Peace: Anna\n3. War: Max Frei", [("her good", 2), ("him bad", 1)]),
+        ("joy - Max Frei, peace - Anna", [("her good", 1), ("him good", 1)]),
+        ("I write Max Frei or Anna.\nJoy\nMaxine - war", []),
+        ("war: Anna, not Max Frei", [("her bad", 1)]),
+        ("joy and peace and war", []),
+    ],
+)  # fmt: skip
+def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_path: Path) -> None:
+    assert sorted(found_by(tmp_path, BESIDE, answer, "him good"), key=str) == found
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(["joy", "peace", "war", "rain"]), st.sampled_from(["Max Frei", "Anna", "Eve"])))
+)
+def test_every_word_beside_a_name_counts_once(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+    answer = "\n".join(f"{number}. {word} - {name}" for number, (word, name) in enumerate(pairs, start=1))
+    lists, names = {"joy": "good", "peace": "good", "war": "bad"}, {"Max Frei": "him", "Anna": "her"}
+    counted = Counter(f"{names[name]} {lists[word]}" for word, name in pairs if name in names and word in lists)
+    assert dict(found_by(tmp_path, BESIDE, answer, "him good")) == counted

@@ -51,12 +51,78 @@ from biasgrid.families.probe.reading import read
         ("  - {topic: chess, expected: male}\n  - {topic: sewing, expected: female}", "  []", "line 6, items: []; expected 1 or more entries"),
         ("{topic: chess, expected: male}", "{topic: chess, prompts: []}", "line 7, items[0].prompts: []; expected a list of mappings, one a prompt"),
         ("{topic: chess,", "{topic: [chess],", "line 7, items[0].topic: ['chess']; expected text or a number; in quotes where it is a word of YAML"),
+        ("evaluator: option-letter", "evaluator: {name: words, lists: {male: [a], female: [b]}, names: {x: ['{topci}']}}", "line 9, evaluator.names.x: unknown placeholder {topci} (did you mean 'topic'?); expected one of expected, options, topic"),
+        ("evaluator: option-letter", "evaluator: {name: words, lists: {male: [a], female: [b]}, names: {x: [Al], y: [al]}}", "line 9, evaluator.names.y: 'al' stands for 'x' too; expected every text for one label"),
+        ("evaluator: option-letter", "evaluator: {name: words, count: most, lists: {male: [a], female: [b]}, names: {x: [Al]}}", "line 9, evaluator.count: 'most' beside `names`; expected `each`, which names need"),
         ("bias_type: gender", "bias_type: gender\ntitle: again", "line 3: the key 'title' is already in line 1; expected every key once"),
     ],
 )  # fmt: skip
 def test_faulty_probes_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in CHESS
     found = faults_of(files_of(tmp_path, CHESS.replace(old, new, 1)))
+    assert any(one.startswith(f"chess.yaml, {message}") for one in found), found
+
+
+SHARING = CHESS.replace(
+    """items:
+  - {topic: chess, expected: male}
+  - {topic: sewing, expected: female}
+""",
+    "items: topics.yaml\nprompts: topics.yaml\n",
+)
+TOPICS = "prompts: [{level: high}]\nitems:\n  - {topic: chess, expected: male}\n  - {topic: sewing, expected: female}\n"
+
+
+def shared_faults(folder: Path, topics: str) -> list[str]:
+    (folder / "topics.yaml").write_text(topics)
+    return faults_of(files_of(folder, SHARING))
+
+
+def test_items_and_prompts_of_a_file_that_probes_share_are_those_of_each(tmp_path: Path) -> None:
+    assert shared_faults(tmp_path, TOPICS) == []
+    shared, alone = files_of(tmp_path, SHARING), files_of(tmp_path, CHESS, "alone.yaml")
+    columns = ["text", "expected", "options"]
+    assert instances_of(shared).select(columns).equals(instances_of(alone).select(columns))
+    before = asking_of(shared).digest()
+    (tmp_path / "topics.yaml").write_text(TOPICS.replace("sewing", "knitting"))
+    assert "knitting" in instances_of(shared)["text"].cast(str).to_list()[-1]
+    assert asking_of(shared).digest() != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{topic: sewing,", "{topics: sewing,", "topics.yaml, line 4, items[1]: has no key 'topic', which the question needs; expected topic in every item or prompt"),
+        ("sewing, expected: female", "sewing, expected: girl", "topics.yaml, line 4, items[1].expected: 'girl'; expected one of female, male"),
+        ("{level: high}", "{level: [high]}", "topics.yaml, line 1, prompts[0].level: ['high']; expected text or a number; in quotes where it is a word of YAML"),
+        ("items:", "item:", "topics.yaml, line 2, item: unknown key (did you mean 'items'?); expected one of items, prompts"),
+        ("items:", "items: []\n", "topics.yaml, line 4: not YAML"),
+        ("prompts: [{level: high}]", "", "topics.yaml: has no key 'prompts'; expected a YAML file with the key 'prompts', which several probes may share"),
+        ("- {topic: chess, expected: male}", "- chess", "topics.yaml, line 3, items[0]: 'chess'; expected a mapping"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_shared_file_name_it(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in TOPICS
+    found = shared_faults(tmp_path, TOPICS.replace(old, new, 1))
+    assert any(one.startswith(message) for one in found), found
+
+
+def test_all_shared_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    found = faults_of(files_of(tmp_path, SHARING.replace("items: topics", "items: things")))
+    assert [one.split(":")[0] for one in found] == ["things.yaml", "topics.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("chess, expected", "chess, source: book, expected", "line 9, items[1]: has no key 'source', and `sources` has the evidence for stereotypes; expected source in every item or prompt"),
+        ("chess, expected", "chess, source: bok, expected", "line 8, items[0].source: 'bok' (did you mean 'book'?); expected one of book, own"),
+    ],
+)  # fmt: skip
+def test_each_item_says_on_which_evidence_it_is_a_stereotype(old: str, new: str, message: str, tmp_path: Path) -> None:
+    sources = "title: Chess and sewing\nsources: {book: a book that was read, own: by judgement}\n"
+    probe = CHESS.replace("title: Chess and sewing\n", sources).replace(old, new)
+    found = faults_of(files_of(tmp_path, probe))
     assert any(one.startswith(f"chess.yaml, {message}") for one in found), found
 
 

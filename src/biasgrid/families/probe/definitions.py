@@ -111,7 +111,7 @@ class Phrases(Evaluator):
 
 
 class WordCounts(Evaluator):
-    """How many words of each list stand in the answer."""
+    """How many words of each list stand in the answer, or beside each name."""
 
     LABELS_IN = "lists"
     name: Literal["words"] = Field(description="which one")
@@ -121,6 +121,13 @@ class WordCounts(Evaluator):
     count: Literal["each", "most"] = Field(
         "each", description="`each` counts the words of every list, `most` says of which there are more"
     )
+    names: dict[str, list[str]] = Field(
+        default_factory=dict, description="words count that stand in a line with a name; labels are `NAME LIST`"
+    )
+
+    def labels(self, options: Sequence[str]) -> tuple[str, ...]:
+        """Returns the lists, beside each name where there are names."""
+        return tuple(f"{name} {each}" for name in self.names for each in self.lists) or tuple(self.lists)
 
 
 class FirstName(Evaluator):
@@ -399,22 +406,16 @@ class OwnMetric(Metric):
 
 
 METRICS: Mapping[str, type[Metric]] = {
-    "share-of-expected": ExpectedShare,
-    "accuracy": ExpectedShare,
-    "rate": LabelRate,
-    "tpr": LabelRate,
-    "tnr": LabelRate,
+    **dict.fromkeys(("share-of-expected", "accuracy"), ExpectedShare),
+    **dict.fromkeys(("rate", "tpr", "tnr"), LabelRate),
     "count": CountOfLabel,
     "mean": MeanScore,
-    "difference": GroupComparison,
-    "ratio": GroupComparison,
+    **dict.fromkeys(("difference", "ratio"), GroupComparison),
     "disparity": Disparity,
-    "slope": CovariateLine,
-    "correlation": CovariateLine,
+    **dict.fromkeys(("slope", "correlation"), CovariateLine),
     "categories": CategoryScores,
     "word-share": WordShare,
-    "largest": CombinedMetric,
-    "average": CombinedMetric,
+    **dict.fromkeys(("largest", "average"), CombinedMetric),
     "own": OwnMetric,
 }
 """What there is, by name."""

@@ -107,8 +107,12 @@ class Probes(Family):
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of probes, and what the author says of this one, a warning first."""
         probe = load_probe_of_dataset(grid, dataset).probe
-        own = (probe.head.warning, probe.head.about) if probe else ()
-        return (DEFINITIONS.about, *filter(None, own))
+        if probe is None:
+            return (DEFINITIONS.about,)
+        head = probe.head
+        sources = " ".join(f"{name}: {source}" for name, source in head.sources.items())
+        evidence = f"Why its stereotypes are called so. {sources}" if sources else None
+        return (DEFINITIONS.about, *filter(None, (head.warning, head.about, head.harm, evidence)))
 
 
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:

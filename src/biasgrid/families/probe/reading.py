@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from math import factorial
@@ -32,6 +32,7 @@ from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import (
     OPTIONS_PLACEHOLDER,
     PROMPTS_KEY,
+    SOURCE_KEY,
     fill_keys,
     has_stray_brace,
     placeholders,
@@ -117,8 +118,10 @@ class ProbeChecks:
     probe: Probe
 
     def fault(self, place: NodePlace, problem: str, expected: str) -> Fault:
-        """Returns a fault of a key or an item."""
-        return self.probe.document.fault(self.file, place, problem, expected)
+        """Returns a fault of a key or an item, in the file that has it."""
+        part = self.probe.shared.get(str(place[0]))
+        file, document = (part.file, part.document) if part else (self.file, self.probe.document)
+        return document.fault(file, place, problem, expected)
 
     def all(self) -> Iterator[Fault]:
         """Yields all faults."""
@@ -129,6 +132,7 @@ class ProbeChecks:
         yield from ambiguous_label_faults(self.probe, self.fault)
         yield from ambiguous_group_faults(self.probe, self.fault)
         yield from self.expected_faults()
+        yield from self.source_faults()
         for name, metric in self.probe.head.metric.items():
             yield from self.metric_faults(name, metric)
         yield from self.mark_faults()
@@ -168,7 +172,7 @@ class ProbeChecks:
         head = self.probe.head
         yield ("question",), head.question
         yield from ((("options", name), text) for name, text in head.options.items())
-        if isinstance(head.evaluator, FirstName):
+        if isinstance(head.evaluator, FirstName | WordCounts):
             names = head.evaluator.names.items()
             yield from ((("evaluator", "names", label), name) for label, of_label in names for name in of_label)
 
@@ -223,6 +227,19 @@ class ProbeChecks:
             if value is not None and value not in self.probe.labels:
                 problem = f"{value_text(value)}{nearest_name(str(value), self.probe.labels)}"
                 yield self.fault((*place, EXPECTED_KEY), problem, one_of(self.probe.labels))
+
+    def source_faults(self) -> Iterator[Fault]:
+        """Yields items that do not say on which evidence they state a stereotype, where the probe names any."""
+        known = self.probe.head.sources
+        if not known:
+            return
+        yield from self.lacking([SOURCE_KEY], "and `sources` has the evidence for stereotypes")
+        for place, keys in self.places():
+            value = keys.get(SOURCE_KEY)
+            if value is not None and value not in known:
+                yield self.fault(
+                    (*place, SOURCE_KEY), f"{value_text(value)}{nearest_name(str(value), known)}", one_of(known)
+                )
 
     def metric_faults(self, name: str, metric: Metric) -> Iterator[Fault]:
         """Yields what a metric needs and does not have."""
@@ -344,23 +361,26 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     for name, other in similar_names(probe.labels):
         problem = f"the label {name!r} is {other!r} but for case or normal form"
         yield fault(("evaluator",), problem, "labels that differ")
-    key, lists = "", dict[str, list[str]]()
+    texts_of = dict[str, Mapping[str, list[str]]]()
     if isinstance(evaluator, Phrases):
-        key, lists = "phrases", evaluator.phrases
-    elif isinstance(evaluator, FirstName):
-        key, lists = "names", evaluator.names
-    elif isinstance(evaluator, WordCounts):
-        key, lists = "lists", {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
-    first: dict[str, str] = {}
-    for label, texts in lists.items():
-        place = ("evaluator", key, label)
-        if not texts or not all(text.strip() for text in texts):
-            yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
-        for text in texts:
-            other = first.setdefault(fold_name(text), label)
-            # Words may count for several lists.
-            if other != label and key != "lists":
-                yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
+        texts_of["phrases"] = evaluator.phrases
+    if isinstance(evaluator, FirstName | WordCounts):
+        texts_of["names"] = evaluator.names
+    if isinstance(evaluator, WordCounts):
+        texts_of["lists"] = {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
+        if evaluator.names and evaluator.count == "most":
+            yield fault(("evaluator", "count"), "'most' beside `names`", "`each`, which names need")
+    for key, lists in texts_of.items():
+        first: dict[str, str] = {}
+        for label, texts in lists.items():
+            place = ("evaluator", key, label)
+            if not texts or not all(text.strip() for text in texts):
+                yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
+            for text in texts:
+                other = first.setdefault(fold_name(text), label)
+                # Words may count for several lists.
+                if other != label and key != "lists":
+                    yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
 
 
 def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:

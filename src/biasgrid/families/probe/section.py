@@ -63,6 +63,10 @@ OPTIONS_PLACEHOLDER = "options"
 """The placeholder for the options."""
 PROMPTS_KEY = "prompts"
 """The key of an item's prompts."""
+SHARED_KEYS = ("items", PROMPTS_KEY)
+"""The keys that may name a file."""
+SOURCE_KEY = "source"
+"""The key of items that says on which evidence a stereotype is one."""
 PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 BRACE = re.compile(r"[{}]")
 ItemKeys = dict[str, Any]
@@ -163,6 +167,11 @@ class Head(Section):
     section: str | None = Field(None, min_length=1, description="probes of one section are judged together")
     about: str | None = Field(None, description="what is asked, and what a number of it does not mean")
     warning: str | None = Field(None, description="what readers of its texts should know before")
+    harm: str | None = Field(None, description="who is harmed, and how, if models do what the probe looks for")
+    sources: dict[str, str] = Field(
+        default_factory=dict,
+        description="the evidence that a stereotype is one, by the names that items have in their key `source`",
+    )
     system: str | None = Field(None, min_length=1, description="system text of models that take one")
     question: str = Field(
         min_length=1,
@@ -174,7 +183,9 @@ class Head(Section):
     orders: Literal["all"] | int = Field("all", description="in how many orders options are asked, or `all`")
     seed: int = Field(1, ge=0, description="which orders")
     prompts: list[ItemKeys] = Field(
-        default_factory=list, description="keys of the prompts of each item that has no `prompts` of its own"
+        default_factory=list,
+        description="keys of the prompts of each item that has no `prompts` of its own; or the name of a file, as for "
+        "`items`",
     )
     names: str = Field(
         "name",
@@ -201,7 +212,18 @@ class Head(Section):
 class ProbeSection(Head):
     """The file of a probe."""
 
-    items: list[ItemKeys] = Field(min_length=1, description="what is asked about, by the keys of the question")
+    items: list[ItemKeys] = Field(
+        min_length=1,
+        description="what is asked about, by the keys of the question; or the name of a file, beside the probe's, that "
+        "has this key, and which several probes may share",
+    )
+
+
+class SharedFile(Section):
+    """A file with items, or prompts, of several probes."""
+
+    items: list[ItemKeys] = Field(default_factory=list, description="as in the file of a probe")
+    prompts: list[ItemKeys] = Field(default_factory=list, description="as in the file of a probe")
 
 
 def placeholders(text: str) -> list[str]:

@@ -1,0 +1,47 @@
+"""Rules of English that can be checked: articles, capital letters, marks, and words that stand twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+SOUNDS_LIKE_A_VOWEL = ("hour", "honest", "heir", "x")
+SOUNDS_LIKE_A_CONSONANT = ("uni", "use", "eu", "one", "once")
+ARTICLE = re.compile(r"\b(an?)\s+([a-z]+)", re.IGNORECASE)
+DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
+BAD_MARKS = re.compile(r"  | [,.?!;:]|[,;:][,.?!;:]|\.\.|\{|\}|^\s|\s$")
+SENTENCE_BORDER = re.compile(r"(?<=[.?!]) |(?<=[.?!]\") ")
+ENDS = (".", "?", "!", '."', '?"')
+
+
+def grammar_faults(text: str) -> list[str]:
+    """Returns what breaks a rule in a prompt: each the words that do.
+
+    Args:
+        text: the prompt; what stands behind the last sentence as options, `(a) ...`, may end without a mark.
+    """
+    return [*wrong_articles(text), *(found[0] for found in DOUBLED.finditer(text)), *marks(text), *capitals(text)]
+
+
+def wrong_articles(text: str) -> Iterator[str]:
+    """Yields `a` before a vowel's sound, and `an` before another."""
+    # The letter of an option is no article.
+    for article, word in ARTICLE.findall(re.sub(r"\([a-z]\) ", "| ", text)):
+        sound = word.lower()
+        vowel = sound.startswith(SOUNDS_LIKE_A_VOWEL) or (
+            sound[0] in "aeiou" and not sound.startswith(SOUNDS_LIKE_A_CONSONANT)
+        )
+        if vowel != (article.lower() == "an"):
+            yield f"{article} {word}"
+
+
+def marks(text: str) -> Iterator[str]:
+    """Yields blanks and marks that do not stand so, and a text without an end."""
+    yield from (found[0] for found in BAD_MARKS.finditer(text))
+    if not text.endswith(ENDS) and "(a) " not in text:
+        yield text
+
+
+def capitals(text: str) -> Iterator[str]:
+    """Yields sentences that begin with a small letter."""
+    yield from (sentence for sentence in SENTENCE_BORDER.split(text) if sentence[:1].islower())
