@@ -84,9 +84,13 @@ rule first:
 onerror: print("MINE FAILED")
 """
     broken = "\n\nuse rule expand from biasgrid as expand with:\n    params: family='biasgrid.nowhere'"
-    user = Deployed.of(tmp_path / "user", small_config, before=own, names=broken)
+    later = "\n\nonstart:\n    biasgrid.onstart()\n    print('MINE STARTS')"
+    user = Deployed.of(tmp_path / "user", small_config, before=own, names=broken + later)
     table, manifest = "results/instances/religion/qa.parquet", user.folder / "results/manifest.failed.json"
-    assert "MINE FAILED" in user.run(table, "own/answer.txt", "--keep-going", succeeds=False)
+    output = user.run(table, "own/answer.txt", "--keep-going", succeeds=False)
+    assert "MINE STARTS" in output
+    assert "MINE FAILED" in output
+    assert (user.folder / "results/.made_with.json").exists()
     # A user's own rules are no part of the results: where they alone fail, the grid has not.
     failed = json.loads(manifest.read_text())
     assert [failure["rule"] for failure in failed["failures"]] == ["expand"]
