@@ -74,4 +74,4 @@ def test_the_demo_is_made_in_an_empty_folder(biasgrid: Path, tmp_path: Path) -> 
     made = tmp_path / "biasgrid-demo/results/demo"
     assert (made / "report/index.html").is_file()
     assert pl.read_parquet(made / "summary.parquet").height > 0
-    assert "significant" in output
+    assert "Report: biasgrid-demo/results/demo/report/index.html" in output
