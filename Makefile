@@ -43,7 +43,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakefmt --check Snakefile rules workflow/Snakefile
 	$(BIN)/snakemake --lint --configfile config/demo.yaml
 	$(BIN)/snakemake --lint
 	$(MAKE) docs
@@ -58,7 +58,7 @@ docs: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile rules
+	$(BIN)/snakefmt Snakefile rules workflow/Snakefile
 
 clean:
 	rm -rf .venv .snakemake results/demo

@@ -9,8 +9,9 @@ from biasgrid.base.faults import UserError
 min_version("9.27")
 
 
-# A config given on the command line replaces the default one; merging the two would mix their registries.
-if not workflow.overwrite_configfiles:
+# A config given on the command line replaces the default one; merging the two would mix their registries. A module is given
+# its config by the workflow that uses it.
+if not (workflow.overwrite_configfiles or workflow.modifier.skip_configfile):
     try:  # Of a file that it cannot read Snakemake tells no line, or a traceback.
         if os.path.isfile("config/config.yaml"):
             read_config("config/config.yaml")
@@ -33,8 +34,8 @@ include: "rules/plot.smk"
 include: "rules/report.smk"
 
 
+# The first rule that is not included, and so the default target.
 rule all:
-    default_target: True
     input:
         # Named here, so that those which a failed job has taken away are made again though a summary is there.
         inputs.of_cells(layout.sums),

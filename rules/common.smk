@@ -13,8 +13,9 @@ from snakemake.exceptions import WorkflowError
 from biasgrid.base.addresses import report_proxies
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import bring_to_present, read_made
-from biasgrid.config import ConfigFolders, days_as_text, load_word_lists, parse_config, read_document
+from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.config.checks import models_left_out
+from biasgrid.config.paths import ConfigFolders, source_folder
 from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.interruption import end_jobs_at_signals, resource_factor
@@ -30,6 +31,7 @@ from biasgrid.runs.checks import (
     upgrade_notice,
     warnings_of,
 )
+from biasgrid.runs.inputs.as_module import join_handlers, name_of_config, refuse_moved_paths
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
@@ -37,19 +39,19 @@ from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.runs.layout import RECORDS, Layout
 from biasgrid.training.kept_models import keep_earlier_models
 
-# Of several files the later ones add to the earlier ones. Given on the command line as well: settings of single keys,
-# such as --config word_lists=FOLDER.
-config_name = " and --config".join(
-    [" + ".join(map(os.path.relpath, workflow.configfiles)), *([""] if workflow.config_settings.config else [])]
-)
+config_name = name_of_config(workflow.configfiles, workflow.config_settings.config, workflow.main_snakefile)
+source = source_folder(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 try:
     check_records()
+    refuse_moved_paths(workflow.modifier.path_modifier.replace_prefix("results"), "results")
     # Snakemake has read them, but says nothing of keys that stand twice, and no lines.
     documents = [read_document(os.path.relpath(file)) for file in workflow.configfiles if workflow.is_main_process]
-    lines = documents[0].lines_but(workflow.config_settings.config) if len(documents) == 1 else {}
+    # A module may be given a part of the file.
+    is_whole = len(documents) == 1 and config is workflow.modifier_stack[0].globals["config"]
+    lines = documents[0].lines_but(workflow.config_settings.config) if is_whole else {}
     config.update(days_as_text(config))
-    folders = ConfigFolders.of(workflow.configfiles, workflow.config_settings.config)
+    folders = ConfigFolders.of(workflow.configfiles, workflow.config_settings.config, source)
     grid = parse_config(config, config_name, lines, folders)
     # Jobs that are submitted read the tables that were made of them.
     word_lists = load_word_lists(grid) if workflow.is_main_process else {}
@@ -57,7 +59,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 
 layout = Layout(grid)
-inputs = GridInputs(grid, layout, word_lists, workflow.basedir)
+inputs = GridInputs(grid, layout, word_lists, source)
 cells = CellInputs(inputs)
 models = ModelInputs(inputs)
 pages = PageInputs(inputs, config_name)
@@ -86,13 +88,14 @@ wildcard_constraints:
 
 def tries_of_job(short_of, wildcards, attempt):
     """By how much the memory or time of a job that is submitted again is multiplied (see profiles/slurm)."""
-    folder = getattr(workflow.executor_settings, "logdir", None)
-    # Within a job, where Snakemake runs once more, nothing is submitted, and there is no such folder.
+    folder = getattr(workflow.executor_settings, "logdir", None)  # none within a job, where nothing is submitted
     logs = Path(folder).glob(f"rule_*/{'_'.join(wildcards)}/*.log") if folder else []
     return resource_factor(short_of, logs, attempt)
 
 
-ASKING_RULES = ("capabilities", "predict", "predict_scorer")
+# In a module rules may have other names, as by `use rule * from biasgrid as bias_*`, or be left out.
+ASKING_RULES = [workflow.modifier.avail_rulename(name) for name in ("capabilities", "predict", "predict_scorer")]
+WHOLE_GRID = workflow.modifier.avail_rulename("all")
 
 
 def count_jobs():
@@ -112,7 +115,7 @@ def makes_the_grid():
     """Returns whether a run makes all of the grid, not a part alone."""
     settings = workflow.dag_settings
     is_whole = not (settings.until or settings.omit_from or settings.batch)
-    return is_whole and "all" in {one.name for one in workflow.dag.targetrules}
+    return is_whole and WHOLE_GRID in {one.name for one in workflow.dag.targetrules}
 
 
 def command_to_go_on():
@@ -122,8 +125,7 @@ def command_to_go_on():
     return shlex.join(["snakemake", *sys.argv[1:]]) if "snakemake" in sys.argv[0] else command(config_name)
 
 
-# Expressions in a profile know only what Python itself knows.
-builtins.tries = tries_of_job
+builtins.tries = tries_of_job  # because expressions in a profile know only what Python itself knows
 
 
 # Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process. Settings
@@ -184,11 +186,15 @@ onerror:
     unfinished = [
         UnfinishedJob(job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed)
         for job in workflow.dag.needrun_jobs()
-        if job.output
+        if job.output and Path(job.output[0]).is_relative_to(layout.results)
     ]
     try:
-        write_failed_manifest(grid, config, config_name, unfinished)
+        if unfinished:  # else others have failed, in a workflow that uses this one
+            write_failed_manifest(grid, config, config_name, unfinished)
     except UserError as error:
         raise WorkflowError(str(error)) from None
     if not is_for_programs():
         print(f"{RUN_FAILED if failed else STOPPED}: {command_to_go_on()}", file=sys.stderr)
+
+
+join_handlers(workflow, grid.results, globals())

@@ -14,9 +14,9 @@ rule report:
         imported=inputs.imported_predictions(),
         synthetic=inputs.synthetic_tables(),
         figures=pages.figure_folders(),
-        # The first lies beside the Snakefile, whatever the working folder is.
+        # The first lies beside the rules, whatever the working folder is.
         references=[
-            os.path.relpath(Path(workflow.basedir, "reference", "unqover_published.json")),
+            os.path.relpath(source / "reference" / "unqover_published.json"),
             *grid.report.references,
         ],
     output:

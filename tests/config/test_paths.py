@@ -1,4 +1,4 @@
-"""Files that a config names: beside it, else in the folder where the command runs."""
+"""Files that a config names: beside it, else in the folder where the command runs, else among the workflow's own."""
 
 from __future__ import annotations
 
@@ -88,6 +88,30 @@ def test_what_the_command_line_gives_is_where_the_command_runs(config: Path) -> 
     assert load_config(config, {"word_lists": "wl"}).word_lists == "wl"
     folders = ConfigFolders.of([config], ["word_lists"])
     assert parse_config(read_config(config), "c.yaml", folders=folders).word_lists == "wl"
+
+
+def test_word_lists_and_references_of_the_workflow_are_found_from_everywhere(config: Path) -> None:
+    own = {"word_lists": "word_lists", "report": {"references": ["reference/demo.json"]}}
+    config.write_text(yaml.safe_dump(ASKED | own))
+    parsed = load_config(config)
+    assert Path(parsed.word_lists).samefile(ROOT / "word_lists")
+    assert Path(parsed.report.references[0]).samefile(ROOT / "reference/demo.json")
+    assert load_word_lists(parsed)
+    # Those of the user come first.
+    shutil.copytree("../mine/wl", "word_lists")
+    assert load_config(config).word_lists == "word_lists"
+    shutil.copytree("../mine/wl", "../mine/word_lists")
+    assert load_config(config).word_lists == "../mine/word_lists"
+
+
+def test_nothing_else_is_looked_for_in_the_workflow(config: Path) -> None:
+    config.write_text(yaml.safe_dump(ASKED | {"plugins": ["docs/site.py"]}))
+    with pytest.raises(InputError, match=r"'docs/site.py' is not there \(looked for in ../mine and this folder\)"):
+        load_config(config)
+    assert load_config(config, {"plugins": [], "word_lists": "word_lists"}).word_lists == "word_lists"
+    config.write_text(yaml.safe_dump(ASKED | {"word_lists": "word_list"}))
+    with pytest.raises(InputError, match=r"\(did you mean 'word_lists'\?\) \(looked for in .* and .*\)"):
+        load_word_lists(load_config(config))
 
 
 @pytest.mark.slow

@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import polars as pl
 import pytest
 import yaml
 from copies import shared_starter
 from documents import read_document
-from project import ROOT
+from project import ROOT, Project
 from shared import made_once
 from typer.testing import CliRunner
 
@@ -164,3 +165,22 @@ def test_a_grid_is_written_checked_and_planned(within: Path) -> None:
     assert "5.5 M" in (planned := said(plan))
     assert "185 k" in planned
     assert "15 h" in planned
+
+
+@pytest.mark.long
+def test_the_notebook_of_the_page_runs(
+    small_config: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = "the notebook is executed where there are nbclient and ipykernel: pip install nbclient ipykernel"
+    nbclient = pytest.importorskip("nbclient", reason=how)
+    pytest.importorskip("ipykernel", reason=how)
+    folder = Project.create(tmp_path / "checkout", small_config).folder
+    save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    notebook = nbformat.read(ROOT / "docs/tutorial.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(folder)}}).execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    printed = ["".join(output.get("text", "") for output in cell.outputs) for cell in cells]
+    assert "Report: results/try-my-model/report/index.html" in printed[0]
+    assert "no faults" in printed[-1]
+    assert all(printed)

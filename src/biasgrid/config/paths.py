@@ -1,4 +1,4 @@
-"""Where the files that a config names are: beside the config, or else in the folder where the command runs."""
+"""Where the files that a config names are: beside it, in the folder where the command runs, or in the workflow's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,40 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.faults import Fault, nearest_name
+from biasgrid.base.faults import Fault, UserError, nearest_name
 from biasgrid.base.messages import place_text
 from biasgrid.base.yaml import Document, NodePlace
+
+PACKAGE = Path(__file__).parents[1]
+SHIPPED = PACKAGE / "shipped"
+WORKFLOW = SHIPPED if SHIPPED.is_dir() else PACKAGE.parents[1]
+"""Where the workflow's files are: in an installed package, or at the root of a repository."""
+OF_WORKFLOW = ("word_lists", "report")
+"""The keys of paths that may be files of the workflow: its word lists, and references of its `reference/`."""
+
+
+def workflow_folder() -> Path:
+    """Returns the folder of the workflow: its Snakefile, `config/` and `word_lists/`.
+
+    Raises:
+        UserError: it is not beside the package.
+    """
+    if not (WORKFLOW / "Snakefile").is_file():
+        raise UserError(f"there is no Snakefile in {WORKFLOW}; expected biasgrid from a wheel or from its repository")
+    return WORKFLOW
+
+
+def source_folder(rules: str) -> Path:
+    """Returns the folder of the workflow whose rules Snakemake reads, also where it is a module of another workflow.
+
+    Of a workflow that Snakemake has downloaded it reads file after file, and there is no folder; the installed package,
+    which the rules import, has the same files.
+
+    Args:
+        rules: the path or address of its folder `rules/`.
+    """
+    folder = Path(rules).parent
+    return folder if (folder / "Snakefile").is_file() else workflow_folder()
 
 
 @dataclass(frozen=True)
@@ -21,31 +52,38 @@ class ConfigFolders:
     Attributes:
         beside: the folders of the config's files, those first whose keys count; none of a config that is no file.
         given: keys that were given on the command line, whose paths are looked for where it runs alone.
+        workflow: the workflow's folder, whose word lists and references are found from everywhere; none of a config
+            that is no file.
         both: what `validate` says of paths that are in two places; grows with each that is found.
     """
 
     beside: Sequence[str] = ()
     given: frozenset[str] = frozenset()
+    workflow: Path | None = None
     both: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, files: Iterable[str | Path], given: Iterable[str] = ()) -> ConfigFolders:
+    def of(cls, files: Iterable[str | Path], given: Iterable[str] = (), workflow: Path = WORKFLOW) -> ConfigFolders:
         """Returns those of a config that is made of files, the later ones adding to the earlier ones."""
         folders = [os.path.relpath(Path(file).parent) for file in files]
-        return cls([folder for folder in dict.fromkeys(reversed(folders)) if folder != "."], frozenset(given))
+        return cls([folder for folder in dict.fromkeys(reversed(folders)) if folder != "."], frozenset(given), workflow)
 
     def find(self, where: str, path: str) -> str:
-        """Returns a path as it is seen from the working folder; as it is where it is not beside the config.
+        """Returns a path as it is seen from the working folder; as it is where it is there, or nowhere.
 
         Args:
             where: the key that has it.
             path: the path.
         """
-        if where.partition(".")[0].partition("[")[0] in self.given or Path(path).is_absolute():
+        key = outermost(where)
+        if key in self.given or Path(path).is_absolute():
             return path
         places = [os.path.relpath(place) for folder in self.beside if (place := Path(folder, path)).exists()]
         if not places:
-            return path
+            own = (
+                [Path(self.workflow, path)] if self.workflow and key in OF_WORKFLOW and not Path(path).exists() else []
+            )
+            return next((os.path.relpath(place) for place in own if place.exists()), path)
         if Path(path).exists() and not Path(path).samefile(places[0]):
             self.both.append(f"{where}: {path!r} is {places[0]} beside the config, and {path}; the first is taken")
         return places[0]
@@ -75,12 +113,19 @@ class ConfigFolders:
         if path is None or Path(path).exists():
             return fault
         folders = [""] if Path(path).is_absolute() else [*self.beside, "."]
+        if self.workflow and outermost(fault.where) in OF_WORKFLOW and folders != [""]:
+            folders = list(dict.fromkeys([*folders, os.path.relpath(self.workflow)]))
         targets = [Path(folder, path) for folder in folders]
         names = [each.name for target in targets if target.parent.is_dir() for each in target.parent.iterdir()]
         near = nearest_name(Path(path).name, names)
         seen = " and ".join("this folder" if folder == "." else folder for folder in folders)
         searched = f" (looked for in {seen})" if len(folders) > 1 else ""
         return replace(fault, problem=f"{fault.problem}{near}{searched}")
+
+
+def outermost(where: str) -> str:
+    """Returns the outermost key of a place in a config."""
+    return where.partition(".")[0].partition("[")[0]
 
 
 def leaves(content: Any, around: NodePlace = ()) -> Iterator[NodePlace]:

@@ -6,25 +6,11 @@ import shutil
 from pathlib import Path
 
 from biasgrid.base.faults import UserError
+from biasgrid.config.paths import workflow_folder
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.results import Results
 
-INSTALLED_WORKFLOW = Path(__file__).parents[1]
-WORKFLOW_SOURCE = INSTALLED_WORKFLOW / "shipped"
-"""Where an installed package has the workflow's files; in a repository they stand at its root."""
 FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow")
-
-
-def workflow_folder() -> Path:
-    """Returns the folder of the workflow: its Snakefile, `config/` and `word_lists/`.
-
-    Raises:
-        UserError: it is not beside the package.
-    """
-    folder = WORKFLOW_SOURCE if WORKFLOW_SOURCE.is_dir() else INSTALLED_WORKFLOW.parents[1]
-    if not (folder / "Snakefile").is_file():
-        raise UserError(f"there is no Snakefile in {folder}; expected biasgrid from a wheel or from its repository")
-    return folder
 
 
 def demo_folder() -> Path:

@@ -35,7 +35,7 @@ def list_datasets() -> None:
 
     `try --on`, `init --on` and `datasets` in a config take these names.
     """
-    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.config.paths import workflow_folder
 
     with report_errors():
         shipped = shipped_datasets(workflow_folder())

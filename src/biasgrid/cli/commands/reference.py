@@ -71,7 +71,7 @@ def compare_with_references(
 
 def references_of(folder: Path) -> dict[str, StoredReferences]:
     """Reads the references that come with biasgrid, and those in a folder."""
-    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.config.paths import workflow_folder
     from biasgrid.stats.compare.references import read_reference_folders
 
     return read_reference_folders([workflow_folder() / "reference", folder])

@@ -23,7 +23,7 @@ def run(
     """
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end
-    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.config.paths import workflow_folder
 
     with report_errors():
         results = Path(load_checked_config(config, None).results)

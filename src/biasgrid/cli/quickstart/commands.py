@@ -54,7 +54,7 @@ def try_model(
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.cli.quickstart.model import leave_out_pronouns
-    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.config.paths import workflow_folder
 
     with report_errors():
         references, others = references_and_models(against or [])
@@ -170,8 +170,8 @@ def init(
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
+    from biasgrid.config.paths import workflow_folder
     from biasgrid.runs.counts import sample_notes
-    from biasgrid.runs.workflow import workflow_folder
 
     with report_errors():
         if config.exists():
@@ -223,7 +223,7 @@ def describe_models(models: Sequence[str], labels: str, name: str | None, key: s
 def config_template(tried: Sequence[DescribedModel], results: Path, on: str) -> tuple[dict[str, Any], list[str]]:
     """Makes a config's content, and names all datasets that are for the models; `first` chooses the first of them."""
     from biasgrid.cli.quickstart.config import make_config
-    from biasgrid.runs.workflow import workflow_folder
+    from biasgrid.config.paths import workflow_folder
 
     root = workflow_folder()
     if on != "first":
