@@ -232,6 +232,7 @@ class ModelSource:
         runs_here: whether weights run here, so that prompts are written here.
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
+        is_precomputed: whether its answers are texts that are there, so that no probabilities can be read.
     """
 
     name: ClassVar[str] = "itself"
@@ -242,6 +243,7 @@ class ModelSource:
     runs_here: ClassVar[bool] = False
     is_served: ClassVar[bool] = False
     is_control: ClassVar[bool] = False
+    is_precomputed: ClassVar[bool] = False
 
     model: Model
 

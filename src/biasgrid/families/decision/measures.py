@@ -15,15 +15,17 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.decision.evidence import evidence
 from biasgrid.families.decision.expand import ANSWERS
-from biasgrid.families.decision.keys import KEYS
+from biasgrid.families.decision.keys import COMPARED, KEYS
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
+__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
+
 READ = ["instance", *KEYS]
 SAID = ["instance", "probabilities"]
-COMPARED = ("gender", "race")
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:

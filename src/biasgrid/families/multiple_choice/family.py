@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.multiple_choice.items import SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.items import PRECOMPUTED, SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
 from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
-ANSWERS = {SCORED: "choice", WRITTEN: "text", TEXTS: "choice", SPANS: "span"}
+ANSWERS = {SCORED: "choice", WRITTEN: "text", PRECOMPUTED: "text", TEXTS: "choice", SPANS: "span"}
 """The kind of the answers, by variant."""
 VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
 """How models are asked that need no prompt, by their task."""
@@ -40,7 +40,8 @@ class MultipleChoice(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
         section, task = section_of(grid, dataset), grid.models[model].task
-        variant = section.answers if task == section.task else VARIANT_OF_TASK.get(task)
+        written = PRECOMPUTED if grid.models[model].source.is_precomputed else section.answers
+        variant = written if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
         return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))

@@ -20,9 +20,10 @@ AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
 NEGATIVE, NON_NEGATIVE = POLARITIES = ("neg", "nonneg")
 """Questions of which a stereotype gives one answer, and those of which it gives the other one."""
 OPTIONS = 3
-SCORED, WRITTEN, TEXTS, SPANS = VARIANTS = ("scored", "written", "options", "spans")
-"""Ways to ask: a prompt whose options are scored, or answered in writing; question, context and the texts of the
-options; question and context alone, in which an answer is found."""
+SCORED, WRITTEN, PRECOMPUTED, TEXTS, SPANS = "scored", "written", "precomputed", "options", "spans"
+"""Ways to ask: a prompt whose options are scored, or answered in writing; what was answered in writing elsewhere, with
+the options in the order of the file; question, context and the texts of the options; question and context alone, in
+which an answer is found."""
 LABEL, NAME = "label", "name"
 """How groups are named: by a word for the group, or by first names."""
 ROW_ENDINGS = {LABEL: "", NAME: " (names)", None: " (labels and names)"}
@@ -40,7 +41,7 @@ class ItemFiles:
         prompt: the name of a prompt, or its text.
         system: the system text, None where there is none.
         orders: whether the options are asked in all orders, or as they are in the file.
-        variant: how models answer, one of `VARIANTS`.
+        variant: how models answer: `SCORED`, `WRITTEN`, `PRECOMPUTED`, `TEXTS` or `SPANS`.
         sample: which items are asked, None for all.
     """
 
