@@ -11,7 +11,7 @@ import pytest
 from pipeline import Pipeline
 from project import ROOT
 
-from biasgrid.families.multiple_choice.published import import_file
+from biasgrid.formats.bbq.commands import import_file
 
 TEMPLATES = 6
 """How many templates a category has; what the model does depends on the template alone."""

@@ -187,7 +187,7 @@ def test_commands_show_numbers_and_what_is_behind_them(grid: Project) -> None:
     lines = {
         "explain results --dataset items --model strong --bias-type Age": "bias_ambiguous of all 48 is",
         "explain results --dataset items --model qa --bias-type Age": "as in the table",
-        "explain results --dataset decisions --model strong --bias-type race --group Black --other white --all": "8 of 8",
+        "explain results --dataset decisions --model strong --bias-type race --group Black --other white": "8 of 8",
         "explain results --dataset decisions --model strong --bias-type race --group white --other Black": "as in the",
         "preview config/small.yaml --dataset items --model published": "grandfather",
         "preview config/small.yaml --dataset decisions --model strong": "Should the",

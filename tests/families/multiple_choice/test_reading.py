@@ -11,10 +11,10 @@ import pytest
 from small_items import faults_of, files_of, four_lines, instances_of, item_files, line
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.multiple_choice.layouts.bbq import target_option
-from biasgrid.families.multiple_choice.published import responses_of
 from biasgrid.families.multiple_choice.reading import read
 from biasgrid.families.sampling import Sample
+from biasgrid.formats.bbq.bbq import target_option
+from biasgrid.formats.bbq.commands import responses_of
 
 METADATA = "category,question_index,example_id,target_loc,label_type,Known_stereotyped_groups,full_cond\n" + "".join(
     f'Age,1,{number},{target},label,old,"Match Race\n Mismatch Gender"\n' for number, target in enumerate((0, 0, 1, 1))

@@ -34,7 +34,7 @@ class MultipleChoice(Family):
     instance_bytes = 20.0
     own_measures = DEFINITIONS.of("measures", "answers", "differences")
     flags = DEFINITIONS.of("flags")
-    formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
+    formats: ClassVar = {"bbq": Format("biasgrid.formats.bbq.commands:import_file")}
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

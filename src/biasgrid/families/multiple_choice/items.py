@@ -36,7 +36,7 @@ class ItemFiles:
 
     Attributes:
         files: files and folders of items, and patterns of their names.
-        layout: how they are written, a module of `layouts`.
+        layout: how they are written, one of `reading.LAYOUTS`.
         metadata: BBQ's `additional_metadata.csv`, None where there is none.
         prompt: the name of a prompt, or its text.
         system: the system text, None where there is none.

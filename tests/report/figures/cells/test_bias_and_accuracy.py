@@ -21,7 +21,8 @@ NUMBERS = {
 ROWS = [
     {
         "model": model, "dataset": "bbq", "bias_type": category, "measure": name, "value": value,
-        "n": 8, "left_out": 0, "low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1,
+        "n": 8, "left_out": 0,
+        "low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1,
     }
     for model, numbers in NUMBERS.items()
     for category in ("Age", "Gender_identity (names)")
