@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from small_items import files_of, four_lines
+from small_items import files_of, four_lines, line
 
 from biasgrid.base.faults import InputError
 from biasgrid.formats.bbq.commands import responses_of
@@ -55,6 +56,27 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
     file, _ = written(tmp_path)
     with pytest.raises(InputError, match=re.escape("logits without the texts of options; expected `--items`")):
         responses_of(file, "large")
+    (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="no items; expected files of BBQ's items"):
-        (tmp_path / "none").mkdir()
         responses_of(file, "large", tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([{"example_id": 0, "category": "Age", "pred": None}], "line 1: no text in 'prediction'; expected the field with the answers"),
+        ([{"example_id": 0, "category": "Age", "predictions": "a"}], "line 1: no text in 'prediction' (did you mean 'predictions'?)"),
+        ([{"prediction": "a"}], "line 1: no id of an item; expected one of example_id, instance_id, sample_id"),
+        (["[]"], "line 1: []; expected a JSON object a line"),
+    ],
+)  # fmt: skip
+def test_faulty_published_answers_are_refused(lines: list[Any], message: str, tmp_path: Path) -> None:
+    files = files_of(tmp_path, lines)
+    with pytest.raises(InputError, match=re.escape(message)):
+        responses_of(files.files[0], "prediction")
+
+
+def test_published_answers_to_controls_are_those_of_controls(tmp_path: Path) -> None:
+    files = files_of(tmp_path, [line(7) | {"prediction": "Ann"}], name="Age_control_en.jsonl")
+    (response,) = responses_of(files.files[0], "prediction")
+    assert (response["prompt"], response["response"]) == ("Age (control) 7", "Ann")

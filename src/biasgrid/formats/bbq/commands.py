@@ -52,9 +52,8 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[dic
     """
     if file.suffix == LOGITS:
         if items is None:
-            raise InputError(
-                [Fault(str(file), "", "logits without the texts of options", "`--items` with their folder")]
-            )
+            problem = "logits without the texts of options"
+            raise InputError([Fault(str(file), "", problem, "`--items` with their folder")])
         return [response(item.name, item.category, text) for item, text in answers_of_logits(file, column, items)]
     faults, rows = list[Fault](), list[dict[str, Any]]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
