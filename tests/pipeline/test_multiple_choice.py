@@ -139,3 +139,25 @@ def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path
         None, "the model has no answer `unknown`: it finds its answers in the context",
     )  # fmt: skip
     assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["n"] == 48
+
+
+def nothing_in_ambiguous_contexts(instances: pl.DataFrame) -> dict[str, Any]:
+    """The same, but for half of the ambiguous contexts, in which no answer is found."""
+    said = spans(instances)
+    is_none = ((instances["condition"].cast(pl.String) == "ambig") & (instances["template"] < TEMPLATES // 2)).to_list()
+    return said | {"answer": ["" if none else answer for none, answer in zip(is_none, said["answer"], strict=True)]}
+
+
+@pytest.mark.slow
+def test_extractive_models_that_may_find_no_answer_have_an_accuracy(tmp_path: Path) -> None:
+    (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
+    model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main", "no_answer": True}
+    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}
+    cell = Pipeline(tmp_path, model, dataset, nothing_in_ambiguous_contexts)
+    found = {name: cell.row(name, bias_type="Age", options="")["value"] for name in ABSTENTION}
+    assert found == pytest.approx(ABSTENTION)
+    # To whom it leans is read of the mentions, whether it finds an answer or not.
+    assert cell.row("preference_ambiguous", bias_type="Age")["value"] == 1
+
+
+ABSTENTION = {"accuracy_ambiguous": 0.5, "unknown_ambiguous": 0.5, "unknown_disambiguated": 0, "coverage": 1}

@@ -39,6 +39,9 @@ CONFIG: dict[str, Any] = {
             "train": {"synthetic": "strong", "hyperparameters": TRAINING},
         },
         "qa": {"task": "question-answering", "kind": "QA", "label": "spans", "folder": "models/qa"},
+        "squad": {
+            "task": "question-answering", "kind": "QA", "label": "or none", "folder": "models/qa", "no_answer": True,
+        },
         "head": {"task": "multiple-choice", "kind": "Head", "label": "head", "folder": "models/head"},
         "published": {"task": "text-generation", "kind": "Answers", "label": "published", "answers": "answers.jsonl"},
     },
@@ -172,6 +175,10 @@ def test_what_a_model_cannot_say_has_a_reason_in_place_of_a_value(grid: Project)
     )  # fmt: skip
     assert values_of(grid, "qa", "Age")["preference_ambiguous"] is not None
     assert values_of(grid, "head", "Age")["accuracy_ambiguous"] is not None
+    assert values_of(grid, "squad", "Age")["accuracy_ambiguous"] is not None
+    assert (
+        values_of(grid, "squad", "Age")["preference_ambiguous"] == values_of(grid, "qa", "Age")["preference_ambiguous"]
+    )
 
 
 def test_the_page_has_boxes_tables_and_sentences(grid: Project, page: Page) -> None:
@@ -191,7 +198,7 @@ def test_commands_show_numbers_and_what_is_behind_them(grid: Project) -> None:
         "explain results --dataset decisions --model strong --bias-type race --group white --other Black": "as in the",
         "preview config/small.yaml --dataset items --model published": "grandfather",
         "preview config/small.yaml --dataset decisions --model strong": "Should the",
-        "status config/small.yaml": "5/5 done",
+        "status config/small.yaml": "6/6 done",
         "summary results": "decisions  strong",
     }
     for line, expected in lines.items():

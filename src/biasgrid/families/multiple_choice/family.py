@@ -44,7 +44,10 @@ class MultipleChoice(Family):
         variant = written if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
-        return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))
+        options = section.model_dump(include={"prompt", "matching"})
+        if variant == SPANS and grid.models[model].may_abstain:
+            return Question(variant, "span", settings={"no_answer": True}, options=options | {"abstains": True})
+        return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
         """Returns the files of a dataset, and how they are asked."""
