@@ -149,9 +149,8 @@ class Training(Section):
     synthetic: str | None = Field(
         None,
         description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in all "
-        "datasets of the config that have its variant, and in all that ask it about statements or rewritten prompts, "
-        "or have it choose an option of a probe, selected or not, so that choosing others trains nothing again; or on "
-        "that in `dataset`",
+        "datasets of the config that ask it and have one, selected or not, so that choosing others trains nothing "
+        "again; or on that in `dataset`",
     )
     dataset: Name | None = Field(
         None,
@@ -433,7 +432,7 @@ class Model(Section):
 
     @property
     def may_abstain(self) -> bool:
-        """Whether a model that finds its answers in a text can answer that there is none."""
+        """Whether one that finds its answers in a text can answer that there is none."""
         return False
 
     def deciding_keys(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.families.sampling import Sample
@@ -101,6 +102,8 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
         elif name not in ("age", "decision_question_id") and not (isinstance(value, str) and value.strip()):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
+        elif isinstance(value, str) and (hidden := hidden_character(value)):
+            yield Fault(str(file), f"{row.where}, {name}", f"holds {hidden}", VISIBLE_CHARACTERS)
 
 
 def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:

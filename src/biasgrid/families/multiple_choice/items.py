@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import OBJECT, nested_values
 from biasgrid.base.text import read_text
 from biasgrid.families.sampling import Sample, sample_content
@@ -162,9 +163,15 @@ class Record:
         """Returns a text, or a whole number as text; empty where there is none."""
         value = self.values.get(field)
         if type(value) is int or (isinstance(value, str) and value.strip()):
+            self.check_characters(field, str(value))
             return str(value).strip()
         self.refuse(field, value_text(value) if field in self.values else "missing", "text")
         return ""
+
+    def check_characters(self, field: str, text: str) -> None:
+        r"""Refuses what cannot be seen: a file whose lines are JSON may hold it as `\u200b`."""
+        if name := hidden_character(text):
+            self.refuse(field, f"holds {name}", VISIBLE_CHARACTERS)
 
     def one_of(self, field: str, allowed: Sequence[str]) -> str:
         """Returns a text that must be one of several."""
@@ -177,6 +184,7 @@ class Record:
         """Returns a list of texts; empty where there is none."""
         value = self.values.get(field)
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            self.check_characters(field, "".join(value))
             return value
         self.refuse(field, value_text(value) if field in self.values else "missing", "a list of texts")
         return []
