@@ -430,11 +430,6 @@ class Model(Section):
         """What makes probabilities of the outputs of a scorer; None where its checkpoint decides."""
         return None
 
-    @property
-    def may_abstain(self) -> bool:
-        """Whether one that finds its answers in a text can answer that there is none."""
-        return False
-
     def deciding_keys(self) -> dict[str, Any]:
         """Returns those of the keys that it has as one of its task's back end that decide its answers."""
         of_sources = {key for source in self.sources for key in source.fields}

@@ -45,7 +45,8 @@ class MultipleChoice(Family):
         if variant is None:
             return None
         options = section.model_dump(include={"prompt", "matching"})
-        if variant == SPANS and grid.models[model].may_abstain:
+        # Sections of extractive models alone have the key, and not where their answers are in a file.
+        if variant == SPANS and getattr(grid.models[model], "no_answer", False):
             return Question(variant, "span", settings={"no_answer": True}, options=options | {"abstains": True})
         return Question(variant, ANSWERS[variant], options=options)
 

@@ -18,11 +18,6 @@ class ExtractiveModel(Model):
         "answer; then that counts as an answer, where a dataset has an option for it",
     )
 
-    @property
-    def may_abstain(self) -> bool:
-        """Whether it can answer that there is no answer."""
-        return self.no_answer
-
     def deciding_keys(self) -> dict[str, Any]:
         """Returns nothing: datasets decide whether no answer is one."""
         return {}
