@@ -161,3 +161,30 @@ def test_extractive_models_that_may_find_no_answer_have_an_accuracy(tmp_path: Pa
 
 
 ABSTENTION = {"accuracy_ambiguous": 0.5, "unknown_ambiguous": 0.5, "unknown_disambiguated": 0, "coverage": 1}
+
+
+def silent_about_some(instances: pl.DataFrame) -> dict[str, Any]:
+    """Right answers, but for disambiguated contexts about one group, to which the answer is `unknown`."""
+    rows = instances.with_columns(pl.col("about", "condition").cast(pl.String)).iter_rows(named=True)
+    chosen = [row["unknown_option"] if row["about"] == "elderly" else row["label"] for row in rows]
+    places = [each.index(option) for each, option in zip(instances["places"].to_list(), chosen, strict=True)]
+    return {"probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]}
+
+
+def test_groups_that_are_abstained_on_more_than_others_are_shown(tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    for item in items:
+        if int(item["question_index"]) % 2:
+            item["additional_metadata"]["stereotyped_groups"] = ["elderly"]
+            item["answer_info"] = {
+                place: [text, "elderly" if group == "old" else group]
+                for place, (text, group) in item["answer_info"].items()
+            }
+    (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file"}
+    cell = Pipeline(tmp_path, model, dataset, silent_about_some)
+    assert cell.row("unknown_difference", bias_type="Age", group="elderly", options="")["value"] == 1
+    assert cell.row("unknown_difference", bias_type="Age", group="old", options="")["value"] == -1
+    (table,) = [each for each in cell.page.blocks["cell/model/dataset"]["tables"] if "Abstention" in each["title"]]
+    assert {row[1] for row in table["rows"]} == {"elderly", "old"}

@@ -54,7 +54,7 @@ def pairs_of_people(rows: pl.DataFrame, name: str, reference: str) -> pl.DataFra
     shown = ["instance", "log_odds", "yes", "no"]
     people = rows.filter(pl.col(name) != reference).select(*alike, "question", *shown, group=name)
     others = rows.filter(pl.col(name) == reference).select(*alike, *(pl.col(each).alias(f"{each}_2") for each in shown))
-    pairs = people.join(others, on=alike, maintain_order="left")
+    pairs = people.join(others, on=alike, how="inner", maintain_order="left")
     apart = pl.col("log_odds") - pl.col("log_odds_2")
     return pairs.select(
         "group", "template", "question", *shown, *(f"{each}_2" for each in shown),

@@ -88,9 +88,12 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
     known = observations.drop_nulls("log_odds")
-    apart = pl.col("age") - pl.col("age").mean()
-    slopes = known.group_by("template", maintain_order=True).agg(
-        top=(apart * pl.col("log_odds")).sum(), bottom=(apart**2).sum()
+    # About the mean age of each question, so that a question about other people has its own slope and not its level.
+    apart = pl.col("age") - pl.col("age").mean().over("template")
+    slopes = (
+        known.with_columns(apart=apart)
+        .group_by("template", maintain_order=True)
+        .agg(top=(pl.col("apart") * pl.col("log_odds")).sum(), bottom=(pl.col("apart") ** 2).sum())
     )
     values = divide(slopes["top"].to_numpy(), slopes["bottom"].to_numpy()) * (spread or np.nan)
     along = along_questions(pl.Series(values), slopes["template"], np.zeros(len(slopes), dtype=np.int64), 1)

@@ -17,6 +17,7 @@ FIRST_SCREEN = FirstScreen(
 )
 SHOWN = {
     "Bias, ambiguous": "bias_ambiguous",
+    "Preference, ambiguous": "preference_ambiguous",
     "Bias, disambiguated": "bias_disambiguated",
     "Cost of nonalignment": "nonalignment_cost",
     "Accuracy, ambiguous": "accuracy_ambiguous",
