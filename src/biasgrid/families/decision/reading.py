@@ -13,7 +13,7 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.rows import FileRow, read_rows
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import Sample, sample_content
 
 COLUMNS = ("filled_template", "decision_question_id", "age", "gender", "race")
 EXPECTED = f"rows of discrim-eval with {', '.join(COLUMNS)}"
@@ -63,7 +63,7 @@ class Decisions:
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files = self.files
-        sample = files.sample.model_dump() if files.sample else None
+        sample = sample_content(files.sample) if files.sample else None
         return sha256(json.dumps([self.rows, files.prompt, files.system, sample]).encode()).hexdigest()[:16]
 
 
