@@ -40,6 +40,8 @@ BIAS, ACCURACY, UNKNOWN, REFUSED = "bias_ambiguous", "accuracy_disambiguated", "
 PANEL = 2.6
 """Side of a panel in inches."""
 PANELS_ABREAST = 3
+SIZES_WIDTH = 3.2
+"""So many inches the legend of sizes takes beside that of models."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -70,7 +72,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     across, up = drawn.drop_nulls(f"{ACCURACY} low"), drawn.drop_nulls(f"{BIAS} low")
     columns = min(len(categories), PANELS_ABREAST)
     width = max(7.5, PANEL * columns)
-    height = 1.6 + PANEL * -(-len(categories) // columns) + legend_height([*names.values()], width)
+    height = 1.6 + PANEL * -(-len(categories) // columns) + legend_height([*names.values()], width - SIZES_WIDTH)
     return (
         ggplot(drawn, aes(ACCURACY, "bias", color="model"))
         + geom_hline(yintercept=0, color=FAINT)
@@ -81,7 +83,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_color_manual(values=palette(len(names)))
         + scale_size(limits=(0, 1), breaks=[0, 0.5, 1], range=(1.5, 6))
         + scale_y_continuous(limits=(-1, 1))
-        + legend_below([*names.values()], width, "color")
+        + legend_below([*names.values()], width - SIZES_WIDTH, "color")
         + labs(
             title=title, x="accuracy, disambiguated", y="bias, ambiguous", color="", size="abstained"
         )
