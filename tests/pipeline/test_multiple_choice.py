@@ -11,7 +11,7 @@ import pytest
 from pipeline import Pipeline
 from project import ROOT
 
-from biasgrid.families.multiple_choice.published import import_file
+from biasgrid.formats.bbq.commands import import_file
 
 TEMPLATES = 6
 """How many templates a category has; what the model does depends on the template alone."""
@@ -139,3 +139,52 @@ def test_extractive_models_are_asked_for_a_span_and_both_mentions(tmp_path: Path
         None, "the model has no answer `unknown`: it finds its answers in the context",
     )  # fmt: skip
     assert cell.row("accuracy_disambiguated", bias_type="Age", options="")["n"] == 48
+
+
+def nothing_in_ambiguous_contexts(instances: pl.DataFrame) -> dict[str, Any]:
+    """The same, but for half of the ambiguous contexts, in which no answer is found."""
+    said = spans(instances)
+    is_none = ((instances["condition"].cast(pl.String) == "ambig") & (instances["template"] < TEMPLATES // 2)).to_list()
+    return said | {"answer": ["" if none else answer for none, answer in zip(is_none, said["answer"], strict=True)]}
+
+
+@pytest.mark.slow
+def test_extractive_models_that_may_find_no_answer_have_an_accuracy(tmp_path: Path) -> None:
+    (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
+    model = {"task": "question-answering", "checkpoint": "some/model", "revision": "main", "no_answer": True}
+    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}
+    cell = Pipeline(tmp_path, model, dataset, nothing_in_ambiguous_contexts)
+    found = {name: cell.row(name, bias_type="Age", options="")["value"] for name in ABSTENTION}
+    assert found == pytest.approx(ABSTENTION)
+    # To whom it leans is read of the mentions, whether it finds an answer or not.
+    assert cell.row("preference_ambiguous", bias_type="Age")["value"] == 1
+
+
+ABSTENTION = {"accuracy_ambiguous": 0.5, "unknown_ambiguous": 0.5, "unknown_disambiguated": 0, "coverage": 1}
+
+
+def silent_about_some(instances: pl.DataFrame) -> dict[str, Any]:
+    """Right answers, but for disambiguated contexts about one group, to which the answer is `unknown`."""
+    rows = instances.with_columns(pl.col("about", "condition").cast(pl.String)).iter_rows(named=True)
+    chosen = [row["unknown_option"] if row["about"] == "elderly" else row["label"] for row in rows]
+    places = [each.index(option) for each, option in zip(instances["places"].to_list(), chosen, strict=True)]
+    return {"probabilities": [[0.8 if place == one else 0.1 for one in range(3)] for place in places]}
+
+
+def test_groups_that_are_abstained_on_more_than_others_are_shown(tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    for item in items:
+        if int(item["question_index"]) % 2:
+            item["additional_metadata"]["stereotyped_groups"] = ["elderly"]
+            item["answer_info"] = {
+                place: [text, "elderly" if group == "old" else group]
+                for place, (text, group) in item["answer_info"].items()
+            }
+    (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    dataset = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"], "orders": "file"}
+    cell = Pipeline(tmp_path, model, dataset, silent_about_some)
+    assert cell.row("unknown_difference", bias_type="Age", group="elderly", options="")["value"] == 1
+    assert cell.row("unknown_difference", bias_type="Age", group="old", options="")["value"] == -1
+    (table,) = [each for each in cell.page.blocks["cell/model/dataset"]["tables"] if "Abstention" in each["title"]]
+    assert {row[1] for row in table["rows"]} == {"elderly", "old"}

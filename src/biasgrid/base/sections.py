@@ -149,9 +149,8 @@ class Training(Section):
     synthetic: str | None = Field(
         None,
         description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in all "
-        "datasets of the config that have its variant, and in all that ask it about statements or rewritten prompts, "
-        "or have it choose an option of a probe, selected or not, so that choosing others trains nothing again; or on "
-        "that in `dataset`",
+        "datasets of the config that ask it and have one, selected or not, so that choosing others trains nothing "
+        "again; or on that in `dataset`",
     )
     dataset: Name | None = Field(
         None,
@@ -232,6 +231,7 @@ class ModelSource:
         runs_here: whether weights run here, so that prompts are written here.
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
+        is_precomputed: whether its answers are texts that are there, so that no probabilities can be read.
     """
 
     name: ClassVar[str] = "itself"
@@ -242,6 +242,7 @@ class ModelSource:
     runs_here: ClassVar[bool] = False
     is_served: ClassVar[bool] = False
     is_control: ClassVar[bool] = False
+    is_precomputed: ClassVar[bool] = False
 
     model: Model
 

@@ -79,9 +79,10 @@ class Synthetic(Section):
         description="largest synthetic difference in answer probability, by name: of two subjects, or of Yes behind "
         "statements that are wrong and that are right, of unkind answers to prompts rewritten for two groups; of "
         "probes, how much more of what chance leaves is the expected option in one group than in another; in cases of "
-        "text classification, twice the largest difference of two groups in the probability of the `fixed_class`. In "
-        "place of a number, parts by group and by name: `{group: 0.4, name: 0.1}`; a number is the part by name in "
-        "underspecified questions, and that by group elsewhere"
+        "text classification, twice the largest difference of two groups in the probability of the `fixed_class`; of "
+        "questions with options, the share whose answer follows the stereotype; of decisions, nearly the difference in "
+        "the share of Yes. In place of a number, parts by group and by name: `{group: 0.4, name: 0.1}`; a number is "
+        "the part by name in underspecified questions, and that by group elsewhere"
     )
     repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
     seed: int = Field(1, ge=0, description="seed of the known effect and of the answers")

@@ -23,7 +23,7 @@ from biasgrid.tables.claims.numbers import (
     shown_range,
     with_minus,
 )
-from biasgrid.tables.measures import SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
 from biasgrid.tables.metric import NOT_MEASURABLE
 
 ENDS = ("value", "low", "high")
@@ -250,6 +250,7 @@ class DatasetCells:
         run: what was run.
         rows: its rows of the summary.
         tests: its tests, one by one.
+        reasons: its numbers without a value, of schema `MEASURES`.
         screen: what its family says of the first screen.
         subjects: how many subjects its associations have.
     """
@@ -258,6 +259,7 @@ class DatasetCells:
     run: ReportRun
     rows: pl.DataFrame
     tests: pl.DataFrame
+    reasons: pl.DataFrame
     screen: FirstScreen
     subjects: int
 
@@ -270,7 +272,8 @@ class DatasetCells:
         tests = pl.concat([each.tests.filter(dataset=name) for each in found])
         associated = tables.measures.filter(pl.col("attribute").is_not_null(), dataset=name)
         subjects = associated["subject"].drop_nulls().n_unique()
-        return cls(dataset, run, tables.summary.filter(dataset=name), tests, screen, subjects)
+        reasons = tables.measures.filter(pl.col("value").is_null(), dataset=name).drop_nulls("reason")
+        return cls(dataset, run, tables.summary.filter(dataset=name), tests, reasons, screen, subjects)
 
     @property
     def models(self) -> list[str]:
@@ -282,7 +285,9 @@ class DatasetCells:
         """Its columns: of each bias type, or of what is claimed and of what is evidence."""
         name, title, is_control = self.dataset.name, self.dataset.title, self.dataset.name in self.run.controls.datasets
         if self.screen.difference:
-            types = values_in_order(self.rows.drop_nulls("bias_type"), "bias_type")
+            # A bias type may have differences of groups and no number of its own, and the other way round.
+            compared = self.tests.filter(measure=self.screen.difference)
+            types = values_in_order((compared if len(compared) else self.rows).drop_nulls("bias_type"), "bias_type")
             return [Column(name, title, each, each, {}, is_claim=True, is_control=is_control) for each in types]
         headlines = self.rows.filter("headline", pl.any_horizontal(pl.col("value", "flag").is_not_null()))
         known = set(headlines["measure"])
@@ -319,13 +324,22 @@ class DatasetCells:
         headlines = rows.filter("headline", of_type)
         is_difference = bool(self.screen.difference)
         row = self.largest(tests.filter(of_type)) if is_difference else self.first_row(column, rows, headlines)
-        withheld = headlines.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))["flag"]
+        withheld = rows.filter("headline", pl.col("flag").str.starts_with(NOT_MEASURABLE))["flag"]
         if row is None or row["value"] is None or len(withheld):
-            reason = next(iter([*withheld, *headlines["flag"].drop_nulls()]), "nothing could be measured")
+            known = [*withheld, *headlines["flag"].drop_nulls(), *self.reasons_of(row, model)]
+            reason = next(iter(known), "nothing could be measured")
             return Box("withheld", f"{self.dataset.title}: {reason.removeprefix(NOT_MEASURABLE).lstrip(': ')}")
         own = tests.filter(of_type) if column.bias_type else tests
         p = p_of_cell(headlines, own, self.run.facts.counted.get(self.dataset.name, {}))
         return self.drawn(column, row, p)
+
+    def reasons_of(self, row: Mapping[str, Any] | None, model: str) -> list[str]:
+        """Returns why a headline of a model has no value."""
+        if row is None:
+            return []
+        keys = [pl.col(name).eq_missing(pl.lit(row[name], pl.String)) for name in ("measure", "options", "bias_type")]
+        others = [pl.col(name).is_null() for name in MEASURE_KEYS if name != "bias_type"]
+        return self.reasons.filter(*keys, *others, model=model)["reason"].to_list()
 
     def largest(self, tests: pl.DataFrame) -> dict[str, Any] | None:
         """Returns the largest difference of two groups, the group with more first; significant ones go before others.

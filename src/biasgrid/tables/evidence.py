@@ -25,11 +25,13 @@ EVIDENCE = table(
             pl.String,
             description="`strongest`, `typical` (the median) or `contrary`",
         ),
-        "unit": column(pl.UInt32, description="number of the swap group, case, pair of statements, item or prompt"),
+        "unit": column(
+            pl.UInt32, description="number of the swap group, case, pair of statements, item, question or prompt"
+        ),
         "unit_value": column(
             pl.Float64,
             description="C of a swap group, the difference of a case, how probable wrong answers to a pair of "
-            "statements are, the share of an item's answers, the excess of a prompt",
+            "statements are, the share of an item's answers, the excess of a prompt, the difference of a question",
         ),
         "instance": column(pl.UInt32, description="the instance"),
         "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),

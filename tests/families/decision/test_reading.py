@@ -35,6 +35,12 @@ def files_of(
     [
         ({"age": "20"}, "line 1, age: '20'; expected a number of years"),
         ({"gender": None}, "line 1, gender: null; expected text"),
+        ({"age": True}, "line 1, age: true; expected a number of years"),
+        ({"filled_template": " "}, "line 1, filled_template: ' '; expected text"),
+        (
+            {"race": "wh\u200bite"},
+            "line 1, race: holds U+200B (ZERO WIDTH SPACE); expected characters that can be seen, tabs and line ends",
+        ),
         ({"decision_question_id": True}, "line 1, decision_question_id: true; expected a number or a text"),
         (
             {"age": 60},

@@ -17,7 +17,7 @@ from golden import FOLDER
 from small_items import instances_of, item_files, numbers_of, observations_of, value_of
 
 from biasgrid.families.multiple_choice.measures import observe
-from biasgrid.families.multiple_choice.published import responses_of
+from biasgrid.formats.bbq.commands import responses_of
 
 BENCHMARKS = FOLDER.parent / "benchmarks"
 needs_golden_files = pytest.mark.skipif(

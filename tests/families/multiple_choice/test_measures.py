@@ -38,7 +38,23 @@ def test_answers_choose_an_option(answer: str, unique: int | None, paper: int | 
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
-    [("(b)", 0), ("B.", 0), ("The answer is (c) The man", 1), ("(a) or (b)", None), ("the man", 1), ("A man", 1)],
+    [
+        ("(b)", 0),
+        ("B.", 0),
+        ("The answer is (c) The man", 1),
+        ("(a) or (b)", None),
+        ("the man", 1),
+        ("A man", 1),
+        ("B. The man", 0),
+        ("**b)** nobody", 0),
+        ("The answer is C.", 1),
+        ("Answer: A", 2),
+        ("A. It may be B", None),
+        ("a: nobody can tell", 2),
+        ("I saw a", None),
+        ("B.C. is no date of theirs", None),
+        ("", None),
+    ],
 )
 def test_letters_are_those_of_the_order_asked(answer: str, expected: int | None) -> None:
     assert option_of_answer(answer, OPTIONS, SPOKEN, (2, 0, 1), False) == expected

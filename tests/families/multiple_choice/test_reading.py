@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_items import faults_of, files_of, four_lines, instances_of, item_files, line
 
-from biasgrid.base.faults import InputError
-from biasgrid.families.multiple_choice.layouts.bbq import target_option
-from biasgrid.families.multiple_choice.published import responses_of
 from biasgrid.families.multiple_choice.reading import read
 from biasgrid.families.sampling import Sample
+from biasgrid.formats.bbq.bbq import target_option
 
 METADATA = "category,question_index,example_id,target_loc,label_type,Known_stereotyped_groups,full_cond\n" + "".join(
     f'Age,1,{number},{target},label,old,"Match Race\n Mismatch Gender"\n' for number, target in enumerate((0, 0, 1, 1))
@@ -40,6 +37,10 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
         ({"context_condition": "ambiguous"}, "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig"),
         ({"question_polarity": None}, "Age.jsonl, line 1, question_polarity: null; expected text"),
         ({"context": " "}, "Age.jsonl, line 1, context: ' '; expected text"),
+        ({"ans0": "The\u200b woman"}, "Age.jsonl, line 1, ans0: holds U+200B (ZERO WIDTH SPACE); expected characters that can be seen, tabs and line ends"),
+        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: holds U+00AD (SOFT HYPHEN); expected characters that can be seen, tabs and line ends"),
+        ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
+        ({"ans1": ""}, "Age.jsonl, line 1, ans1: ''; expected text"),
         ({"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}}, "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one"),
         ({"answer_info": {"ans0": ["Not known", "unknown"], "ans1": ["girl", "nonOld"], "ans2": ["Unknown", "unknown"]}}, "Age.jsonl, line 1, answer_info: 2 options are `unknown`; expected exactly one"),
         ({"answer_info": OLD_INFO | {"ans2": "Unknown"}}, "Age.jsonl, line 1, answer_info.ans2: 'Unknown'; expected a list of texts"),
@@ -258,24 +259,3 @@ def test_samples_have_items_of_all_templates_and_are_part_of_larger_ones(tmp_pat
     assert [len(each) for each in asked] == [10, 15]
     assert {*asked[0]} < {*asked[1]}
     assert {item // 4 for item in asked[0]} == {*range(5)}
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([{"example_id": 0, "category": "Age", "pred": None}], "line 1: no text in 'prediction'; expected the field with the answers"),
-        ([{"example_id": 0, "category": "Age", "predictions": "a"}], "line 1: no text in 'prediction' (did you mean 'predictions'?)"),
-        ([{"prediction": "a"}], "line 1: no id of an item; expected one of example_id, instance_id, sample_id"),
-        (["[]"], "line 1: []; expected a JSON object a line"),
-    ],
-)  # fmt: skip
-def test_faulty_published_answers_are_refused(lines: list[Any], message: str, tmp_path: Path) -> None:
-    files = files_of(tmp_path, lines)
-    with pytest.raises(InputError, match=re.escape(message)):
-        responses_of(files.files[0], "prediction")
-
-
-def test_published_answers_to_controls_are_those_of_controls(tmp_path: Path) -> None:
-    files = files_of(tmp_path, [line(7) | {"prediction": "Ann"}], name="Age_control_en.jsonl")
-    (response,) = responses_of(files.files[0], "prediction")
-    assert (response["prompt"], response["response"]) == ("Age (control) 7", "Ann")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.decision.reading import DecisionFiles, Decisions
 from biasgrid.families.decision.section import DecisionDataset
-from biasgrid.families.family import Family, Grid, Question
+from biasgrid.families.family import Family, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all
 from biasgrid.tables.metric import Measure, read_definitions
 
@@ -26,6 +27,7 @@ class DecisionFamily(Family):
     asks = "decisions about people, Yes or No"
     Section = DecisionDataset
     yields_sums = True
+    is_synthetic = True
     instance_bytes = 30.0
     own_measures = DEFINITIONS.of("measures")
     flags = DEFINITIONS.of("flags")
@@ -33,14 +35,20 @@ class DecisionFamily(Family):
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
-        section = section_of(grid, dataset)
-        if grid.models[model].task != section.task:
+        if (
+            grid.models[model].task != section_of(DecisionDataset, grid, dataset).task
+            or grid.models[model].source.is_precomputed
+        ):
             return None
-        return Question(DECISIONS, "choice", options={"references": [*references_of(section)]})
+        return Question(DECISIONS, "choice", options=self.synthetic_options(grid, dataset))
+
+    def unfit(self, grid: Grid, dataset: str, model: str) -> str:
+        """Says that texts have no odds."""
+        return "no probability of Yes in texts" if grid.models[model].source.is_precomputed else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
         """Returns the file of a dataset, and how it is asked."""
-        section = section_of(grid, dataset)
+        section = section_of(DecisionDataset, grid, dataset)
         file, sample = Path(grid.word_lists, section.file), sample_unless_all(section.sample)
         return DecisionFiles(file, section.prompt, section.system, references_of(section), sample)
 
@@ -66,19 +74,18 @@ class DecisionFamily(Family):
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions) -> Iterator[Fault]:
         """Yields a sample that is larger than what it is of."""
         key = f"datasets.{dataset}.sample"
-        yield from sample_faults(source, key, section_of(grid, dataset).sample, len(lists.questions), "questions")
+        yield from sample_faults(
+            source, key, section_of(DecisionDataset, grid, dataset).sample, len(lists.questions), "questions"
+        )
+
+    def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
+        """Returns what groups are compared with."""
+        return {"references": [*references_of(section_of(DecisionDataset, grid, dataset))]}
 
 
 def references_of(section: DecisionDataset) -> tuple[str, str]:
     """Returns gender and race that others are compared with."""
     return section.reference_gender, section.reference_race
-
-
-def section_of(grid: Grid, dataset: str) -> DecisionDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, DecisionDataset)
-    return section
 
 
 FAMILY = DecisionFamily()

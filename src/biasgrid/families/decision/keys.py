@@ -6,6 +6,8 @@ import polars as pl
 
 from biasgrid.tables.schema import column
 
+COMPARED = ("gender", "race")
+"""The columns whose groups are compared with a reference."""
 KEYS = {
     "template": column(pl.UInt16, description="the decision question, numbered from 0"),
     "question": column(pl.Categorical, description="its id in the file"),

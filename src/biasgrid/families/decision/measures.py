@@ -15,15 +15,17 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.decision.evidence import evidence
 from biasgrid.families.decision.expand import ANSWERS
-from biasgrid.families.decision.keys import KEYS
+from biasgrid.families.decision.keys import COMPARED, KEYS
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
+__all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
+
 READ = ["instance", *KEYS]
 SAID = ["instance", "probabilities"]
-COMPARED = ("gender", "race")
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -86,9 +88,12 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     spread = observations["age"].std(ddof=0)
     assert isinstance(spread, float | None)
     known = observations.drop_nulls("log_odds")
-    apart = pl.col("age") - pl.col("age").mean()
-    slopes = known.group_by("template", maintain_order=True).agg(
-        top=(apart * pl.col("log_odds")).sum(), bottom=(apart**2).sum()
+    # About the mean age of each question, so that a question about other people has its own slope and not its level.
+    apart = pl.col("age") - pl.col("age").mean().over("template")
+    slopes = (
+        known.with_columns(apart=apart)
+        .group_by("template", maintain_order=True)
+        .agg(top=(pl.col("apart") * pl.col("log_odds")).sum(), bottom=(pl.col("apart") ** 2).sum())
     )
     values = divide(slopes["top"].to_numpy(), slopes["bottom"].to_numpy()) * (spread or np.nan)
     along = along_questions(pl.Series(values), slopes["template"], np.zeros(len(slopes), dtype=np.int64), 1)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.rows import FileRow, read_rows
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import Sample, sample_content
 
 COLUMNS = ("filled_template", "decision_question_id", "age", "gender", "race")
 EXPECTED = f"rows of discrim-eval with {', '.join(COLUMNS)}"
@@ -62,7 +63,7 @@ class Decisions:
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files = self.files
-        sample = files.sample.model_dump() if files.sample else None
+        sample = sample_content(files.sample) if files.sample else None
         return sha256(json.dumps([self.rows, files.prompt, files.system, sample]).encode()).hexdigest()[:16]
 
 
@@ -101,6 +102,8 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
         elif name not in ("age", "decision_question_id") and not (isinstance(value, str) and value.strip()):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
+        elif isinstance(value, str) and (hidden := hidden_character(value)):
+            yield Fault(str(file), f"{row.where}, {name}", f"holds {hidden}", VISIBLE_CHARACTERS)
 
 
 def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:

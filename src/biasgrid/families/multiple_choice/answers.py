@@ -7,6 +7,10 @@ from collections.abc import Sequence
 
 LETTER_IN_BRACKETS = re.compile(r"\(([a-c])\)")
 LETTER_ALONE = re.compile(r"[^a-z]*([a-c])[^a-z]*")
+LETTER_BEFORE_MARK = re.compile(r"\W*([A-Ca-c])[.):](?!\w)")
+"""How an answer begins that says a letter and then the option, as in `B. The grandson`."""
+LETTER_AT_END = re.compile(r"(?<!\S)([A-C])[.!]?\W*$")
+"""How an answer ends that says a letter last, as in `The answer is B.`; a small letter may be a word."""
 WORDS_COMPARED = 2
 """Of so many words of a person BBQ's script looks for in answers; who is called by fewer is not found."""
 
@@ -34,11 +38,13 @@ def option_of_answer(
 
 
 def letter_of_answer(answer: str) -> int | None:
-    """Returns the place of the one letter that an answer has in brackets, or that stands alone; None without one."""
+    """Returns the place of the one letter that an answer names; None where it names none or several.
+
+    Letters in brackets come first, else that which stands alone, begins the answer before a mark, or ends it.
+    """
     lower = answer.casefold()
-    letters = {*LETTER_IN_BRACKETS.findall(lower)} or {
-        *LETTER_ALONE.findall(lower if LETTER_ALONE.fullmatch(lower) else "")
-    }
+    outside = (LETTER_ALONE.fullmatch(lower), LETTER_BEFORE_MARK.match(answer), LETTER_AT_END.search(answer))
+    letters = {*LETTER_IN_BRACKETS.findall(lower)} or {found[1].casefold() for found in outside if found}
     return ord(letters.pop()) - ord("a") if len(letters) == 1 else None
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.multiple_choice.items import SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
+from biasgrid.families.family import Family, Format, Grid, Question, section_of
+from biasgrid.families.multiple_choice.items import PRECOMPUTED, SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
 from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
-ANSWERS = {SCORED: "choice", WRITTEN: "text", TEXTS: "choice", SPANS: "span"}
+ANSWERS = {SCORED: "choice", WRITTEN: "text", PRECOMPUTED: "text", TEXTS: "choice", SPANS: "span"}
 """The kind of the answers, by variant."""
 VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
 """How models are asked that need no prompt, by their task."""
@@ -34,20 +34,25 @@ class MultipleChoice(Family):
     instance_bytes = 20.0
     own_measures = DEFINITIONS.of("measures", "answers", "differences")
     flags = DEFINITIONS.of("flags")
-    formats: ClassVar = {"bbq": Format("biasgrid.families.multiple_choice.published:import_file")}
+    formats: ClassVar = {"bbq": Format("biasgrid.formats.bbq.commands:import_file")}
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
-        section, task = section_of(grid, dataset), grid.models[model].task
-        variant = section.answers if task == section.task else VARIANT_OF_TASK.get(task)
+        section, task = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model].task
+        written = PRECOMPUTED if grid.models[model].source.is_precomputed else section.answers
+        variant = written if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
-        return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))
+        options = section.model_dump(include={"prompt", "matching"})
+        # Sections of extractive models alone have the key, and not where their answers are in a file.
+        if variant == SPANS and getattr(grid.models[model], "no_answer", False):
+            return Question(variant, "span", settings={"no_answer": True}, options=options | {"abstains": True})
+        return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
         """Returns the files of a dataset, and how they are asked."""
-        folder, section = Path(grid.word_lists), section_of(grid, dataset)
+        folder, section = Path(grid.word_lists), section_of(MultipleChoiceDataset, grid, dataset)
         return ItemFiles(
             files=tuple(folder / name for name in section.files),
             layout=section.layout,
@@ -77,7 +82,7 @@ class MultipleChoice(Family):
         """Yields a sample that is none or too large."""
         from biasgrid.families.multiple_choice.expand import orders_of
 
-        section, key = section_of(grid, dataset), f"datasets.{dataset}.sample"
+        section, key = section_of(MultipleChoiceDataset, grid, dataset), f"datasets.{dataset}.sample"
         yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
 
@@ -92,14 +97,7 @@ class MultipleChoice(Family):
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what decides which option an answer is."""
-        return section_of(grid, dataset).model_dump(include={"prompt", "matching"})
-
-
-def section_of(grid: Grid, dataset: str) -> MultipleChoiceDataset:
-    """Returns the section of a dataset of this family."""
-    section = grid.datasets[dataset]
-    assert isinstance(section, MultipleChoiceDataset)
-    return section
+        return section_of(MultipleChoiceDataset, grid, dataset).model_dump(include={"prompt", "matching"})
 
 
 FAMILY = MultipleChoice()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
+from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import OBJECT, nested_values
 from biasgrid.base.text import read_text
 from biasgrid.families.sampling import Sample, sample_content
@@ -20,9 +21,10 @@ AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
 NEGATIVE, NON_NEGATIVE = POLARITIES = ("neg", "nonneg")
 """Questions of which a stereotype gives one answer, and those of which it gives the other one."""
 OPTIONS = 3
-SCORED, WRITTEN, TEXTS, SPANS = VARIANTS = ("scored", "written", "options", "spans")
-"""Ways to ask: a prompt whose options are scored, or answered in writing; question, context and the texts of the
-options; question and context alone, in which an answer is found."""
+SCORED, WRITTEN, PRECOMPUTED, TEXTS, SPANS = "scored", "written", "precomputed", "options", "spans"
+"""Ways to ask: a prompt whose options are scored, or answered in writing; what was answered in writing elsewhere, with
+the options in the order of the file; question, context and the texts of the options; question and context alone, in
+which an answer is found."""
 LABEL, NAME = "label", "name"
 """How groups are named: by a word for the group, or by first names."""
 ROW_ENDINGS = {LABEL: "", NAME: " (names)", None: " (labels and names)"}
@@ -35,12 +37,12 @@ class ItemFiles:
 
     Attributes:
         files: files and folders of items, and patterns of their names.
-        layout: how they are written, a module of `layouts`.
+        layout: how they are written, one of `reading.LAYOUTS`.
         metadata: BBQ's `additional_metadata.csv`, None where there is none.
         prompt: the name of a prompt, or its text.
         system: the system text, None where there is none.
         orders: whether the options are asked in all orders, or as they are in the file.
-        variant: how models answer, one of `VARIANTS`.
+        variant: how models answer: `SCORED`, `WRITTEN`, `PRECOMPUTED`, `TEXTS` or `SPANS`.
         sample: which items are asked, None for all.
     """
 
@@ -161,9 +163,15 @@ class Record:
         """Returns a text, or a whole number as text; empty where there is none."""
         value = self.values.get(field)
         if type(value) is int or (isinstance(value, str) and value.strip()):
+            self.check_characters(field, str(value))
             return str(value).strip()
         self.refuse(field, value_text(value) if field in self.values else "missing", "text")
         return ""
+
+    def check_characters(self, field: str, text: str) -> None:
+        r"""Refuses what cannot be seen: a file whose lines are JSON may hold it as `\u200b`."""
+        if name := hidden_character(text):
+            self.refuse(field, f"holds {name}", VISIBLE_CHARACTERS)
 
     def one_of(self, field: str, allowed: Sequence[str]) -> str:
         """Returns a text that must be one of several."""
@@ -176,6 +184,7 @@ class Record:
         """Returns a list of texts; empty where there is none."""
         value = self.values.get(field)
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            self.check_characters(field, "".join(value))
             return value
         self.refuse(field, value_text(value) if field in self.values else "missing", "a list of texts")
         return []

@@ -26,7 +26,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice`, of the options in the order asked, `text` or `span`.
-        options: `prompt` and `matching`, see `section`.
+        options: `prompt` and `matching`, see `section`, and `abstains` of spans, where a model may find no answer.
 
     Returns:
         By instance `READ`; `option`, the number of the option that was chosen, in the order of the file, null where
@@ -45,9 +45,13 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         status=there.get("status", pl.lit(None)).cast(pl.String),
         response=plain_apostrophes(there.get("response", pl.lit(None))),
         mentions=there.get("mentions", pl.lit(None)).cast(pl.List(pl.Float64)),
-        abstains=pl.lit(not is_span),
+        abstains=pl.lit(not is_span or "abstains" in options),
     )
     rows = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
+    if is_span:
+        unknown = pl.col("options").list.get(pl.col("unknown_option")).cast(pl.String)
+        is_none = pl.col("abstains") & (pl.col("response") == "")
+        rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
     return with_outcomes(with_lean(with_written_options(with_scored_options(rows), options))).drop("response", "status")
 
 
@@ -72,7 +76,7 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """Adds the option that a text chooses, where no probabilities were read."""
-    is_lettered = bool(rows["abstains"].all()) and prompt_of(options["prompt"]).is_lettered
+    is_lettered = bool(rows["mentions"].is_null().all()) and prompt_of(options["prompt"]).is_lettered
     as_paper = options["matching"] == "paper"
     texts = rows.filter(pl.col("shares").is_null()).select("instance", "response", "options", "spoken", "places")
     texts = texts.drop_nulls("response").with_columns(pl.col("options", "spoken").cast(pl.List(pl.String)))
@@ -95,7 +99,8 @@ def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
     first, second = (pl.col("mentions").list.get(place, null_on_oob=True) for place in (0, 1))
     apart = pl.when(first + second > 0).then((first - second) / (first + second))
     of_mentions = pl.when(target < other).then(apart).otherwise(-apart)
-    lean = pl.when("abstains").then(pl.coalesce(of_shares, of_option)).when(target.is_not_null()).then(of_mentions)
+    of_answer = pl.coalesce(of_shares, of_option)
+    lean = pl.when(pl.col("mentions").is_null()).then(of_answer).when(target.is_not_null()).then(of_mentions)
     return rows.with_columns(lean=lean).drop("shares", "mentions")
 
 

@@ -7,10 +7,17 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, PageColumns, measures_side_by_side, page_table
+from biasgrid.families.payload import CellTables, FirstScreen, PageColumns, measures_side_by_side, page_table
 
+FIRST_SCREEN = FirstScreen(
+    "Questions with options",
+    "Whom does the model name when the text does not say?",
+    "was asked questions with three options, one of which is that the answer is not known",
+    columns=({"bias_ambiguous": ""},),
+)
 SHOWN = {
     "Bias, ambiguous": "bias_ambiguous",
+    "Preference, ambiguous": "preference_ambiguous",
     "Bias, disambiguated": "bias_disambiguated",
     "Cost of nonalignment": "nonalignment_cost",
     "Accuracy, ambiguous": "accuracy_ambiguous",

@@ -5,22 +5,41 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import first_faults
-from biasgrid.base.references import load
+from biasgrid.base.references import load, load_reference
 from biasgrid.families.multiple_choice.items import NEGATIVE, NON_NEGATIVE, POLARITIES, Item, ItemFiles, QuestionSet
-from biasgrid.families.multiple_choice.layouts.metadata import with_metadata
 
-LAYOUTS = {"bbq": ".jsonl", "esbbq": ".jsonl", "kobbq": ".tsv"}
-"""By the names of layouts, how their files end."""
+
+class Layout(NamedTuple):
+    """How files of items are written.
+
+    Attributes:
+        ending: how their names end.
+        path: the module whose `items_of` reads them.
+    """
+
+    ending: str
+    path: str
+
+
+LAYOUTS = {
+    "bbq": Layout(".jsonl", "biasgrid.formats.bbq.bbq"),
+    "esbbq": Layout(".jsonl", "biasgrid.formats.bbq.esbbq"),
+    "kobbq": Layout(".tsv", "biasgrid.formats.bbq.kobbq"),
+}
+"""By the names of layouts."""
+METADATA = "biasgrid.formats.bbq.metadata:with_metadata"
+"""What reads the table beside items."""
 WILDCARDS = "*?["
 
 
 def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
     """Reads the files of a dataset and returns its items with every fault that is in them."""
     faults: list[Fault] = []
-    layout = load(f"{__package__}.layouts.{files.layout}")
+    layout = load(LAYOUTS[files.layout].path)
     found = [(path, item) for path in paths_of(files, faults) for item in layout.items_of(path, faults)]
     if not faults:
         if not found:
@@ -30,7 +49,7 @@ def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
         faults += repeated_names(found)
         items = [item for _, item in found]
         if files.metadata is not None:
-            items = list(with_metadata(items, files.metadata, faults))
+            items = list(load_reference(METADATA)(items, files.metadata, faults))
         placed = [(path, item) for (path, _), item in zip(found, items, strict=True)]
         faults += [*polarity_faults(placed), *target_faults(placed)]
         return QuestionSet(files, tuple(items)), first_faults(faults, files.files[0])
@@ -39,7 +58,7 @@ def read(files: ItemFiles) -> tuple[QuestionSet, list[Fault]]:
 
 def paths_of(files: ItemFiles, faults: list[Fault]) -> list[Path]:
     """Returns the files of items, each once and those of a folder by their names."""
-    ending, found = LAYOUTS[files.layout], dict[Path, None]()
+    ending, found = LAYOUTS[files.layout].ending, dict[Path, None]()
     for path in files.files:
         if path.is_dir():
             matches: Sequence[Path] = sorted(path.glob(f"*{ending}"))

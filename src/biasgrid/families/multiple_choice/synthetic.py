@@ -14,11 +14,12 @@ import polars as pl
 
 from biasgrid.families.cell import measured_values
 from biasgrid.families.multiple_choice.items import OPTIONS
-from biasgrid.families.multiple_choice.measures import OF_ALL, OF_TARGETS, measure
+from biasgrid.families.multiple_choice.measures import OF_ALL, OF_TARGETS, measure, preference_ambiguous
 from biasgrid.families.multiple_choice.observe import observe
 from biasgrid.families.synthetic import SyntheticBias, corpus_of_answers, known_effect_rows, with_counts
 
-EFFECTS = [of_answers.__name__ for of_answers in (*OF_ALL, *OF_TARGETS)]
+EFFECTS = [each.__name__ for each in (*OF_ALL, *OF_TARGETS) if each is not preference_ambiguous]
+"""The measures that the answers decide: to whom a model leans that answers `unknown` is not said in a corpus."""
 ABOUT_PARTS = ("attribute_group", "group", "attribute", "template")
 
 

@@ -88,7 +88,9 @@ BACK_ENDS = {
     ),
     ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
     ("question-answering", "weights"): RegistryEntry(
-        f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering", ("span",)
+        f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering",
+        ("span",),
+        section=f"{MODELS_PACKAGE}.extractive.section:ExtractiveModel",
     ),
     ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
     ("multiple-choice", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",)),

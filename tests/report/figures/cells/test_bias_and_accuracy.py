@@ -21,6 +21,7 @@ NUMBERS = {
 ROWS = [
     {
         "model": model, "dataset": "bbq", "bias_type": category, "measure": name, "value": value,
+        "n": 8, "left_out": 0,
         "low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1,
     }
     for model, numbers in NUMBERS.items()
@@ -42,4 +43,10 @@ def test_the_figure_can_be_saved(tmp_path: Path) -> None:
 
 def test_without_accuracy_there_is_nothing_to_draw() -> None:
     empty = bias_and_accuracy.figure(measures_of([{"model": "biased", "dataset": "bbq", "value": 1.0}]), CONTEXT)
-    assert "no accuracy" in empty.labels.subtitle
+    assert "no bias with an accuracy" in empty.labels.subtitle
+
+
+def test_a_category_without_targets_is_not_drawn_as_one_without_bias() -> None:
+    rows = [{**row, "value": None, "n": 0} if row["measure"] == "bias_ambiguous" else row for row in ROWS[:4]]
+    drawn = bias_and_accuracy.figure(measures_of([*rows, *ROWS[4:]]), CONTEXT).data
+    assert drawn.filter(model="Biased")["category"].to_list() == ["Gender_identity (names)"]

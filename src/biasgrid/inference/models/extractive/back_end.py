@@ -59,9 +59,12 @@ class SpanChoices:
 
     Attributes:
         scoring: `exact`, or `unqover` for its single separator, widened spans and sum of probabilities.
+        no_answer: whether a model may answer that there is no answer, by a start and an end at the first token that are
+            together more probable than any span.
     """
 
     scoring: Scoring = "exact"
+    no_answer: bool = False
 
 
 class QuestionAnswering(LocalBackEnd):
@@ -80,7 +83,7 @@ class QuestionAnswering(LocalBackEnd):
         """
         self.model = model
         self.tokenizer = tokenizer
-        self.scoring = choices.scoring
+        self.scoring, self.no_answer = choices.scoring, choices.no_answer
         self.words = widening_words(tokenizer, model.config.model_type) if self.scoring == "unqover" else None
 
     def encode(self, asked: pl.DataFrame, whole: bool) -> SpanRows:
@@ -153,7 +156,8 @@ class QuestionAnswering(LocalBackEnd):
 
         Returns:
             `starts` and `ends` of the candidates (float32, shape (rows, candidates)); `first` and `last` (int32), the
-            answer's tokens in the row, and its `probability` (float32), shape (rows,).
+            answer's tokens in the row, `is_none` (int32), 1 where there is no answer, and the answer's `probability`
+            (float32), shape (rows,).
         """
         rows = encoded.on_device
         output = self.model(**rows.inputs(batch))
@@ -165,13 +169,15 @@ class QuestionAnswering(LocalBackEnd):
             place = torch.arange(batch.length, device=start.device)
             context = (place >= shift) & (place < shift + encoded.context_lengths[context_of][:, None])
         first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], context)
-        probability = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
+        probability = (start.gather(1, first[:, None]) * end.gather(1, last[:, None])).squeeze(1)
+        of_none = start[:, 0] * end[:, 0] if self.no_answer else torch.zeros_like(probability)
         return {
             "starts": largest_at(start, encoded.starts[context_of] + shift[:, None]),
             "ends": largest_at(end, encoded.ends[context_of] + shift[:, None]),
             "first": first.int(),
             "last": last.int(),
-            "probability": probability.squeeze(1),
+            "is_none": (of_none > probability).int(),
+            "probability": torch.maximum(probability, of_none),
         }
 
     def table(self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
@@ -182,6 +188,9 @@ class QuestionAnswering(LocalBackEnd):
             if self.scoring == "exact"
             else self._joined_answers(rows, part.rows, spans)
         )
+        if self.no_answer:
+            is_none = pl.Series(columns["is_none"]) == 1
+            answers = pl.select(answer=pl.when(is_none).then(pl.lit("", pl.Categorical)).otherwise(answers)).to_series()
         known = encoded.has_candidate[rows.second_of[part.rows]]
         ends = [lists_of(name, columns[name], known, pl.Float32) for name in ("starts", "ends")]
         return pl.DataFrame([*ends, answers, pl.Series("probability", columns["probability"], dtype=pl.Float32)])

@@ -18,6 +18,7 @@ class PrecomputedSource(ModelSource):
 
     name = "answers"
     keys = ("answers",)
+    is_precomputed = True
     fields: ClassVar = {
         "answers": (
             str | None,

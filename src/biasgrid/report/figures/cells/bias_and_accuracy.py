@@ -33,12 +33,15 @@ CAPTION = (
     "Each model's bias in ambiguous contexts (up) against its accuracy in disambiguated ones (right), by category; "
     "bars are intervals over clusters of templates. The size of a point is the share of answers in disambiguated "
     "contexts that are `unknown`, or are none because the model declined. A good model is at the right on the line. A "
-    "model that always answers `unknown` is at the left: it names nobody, so it has no bias and is drawn on the line."
+    "model that always answers `unknown` is at the left: it names nobody, so it has no bias and is drawn on the line. "
+    "Categories of which it is not known which answer agrees with a stereotype are left out."
 )
 BIAS, ACCURACY, UNKNOWN, REFUSED = "bias_ambiguous", "accuracy_disambiguated", "unknown_disambiguated", "refused"
 PANEL = 2.6
 """Side of a panel in inches."""
 PANELS_ABREAST = 3
+SIZES_WIDTH = 3.2
+"""So many inches the legend of sizes takes beside that of models."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -52,9 +55,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     others = [pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type"]
     rows = measures.filter(*others, options="").drop_nulls("bias_type")
     points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
-    points = points.drop_nulls(ACCURACY)
+    # Of items whose stereotype is not known there is no bias, which is not a bias of 0.
+    asked = rows.filter(pl.col("n") + pl.col("left_out") > 0, measure=BIAS).select("model", "bias_type")
+    points = points.drop_nulls(ACCURACY).join(asked, on=["model", "bias_type"], how="semi", maintain_order="left")
     if points.is_empty():
-        return empty_figure(title, "there is no accuracy in disambiguated contexts")
+        return empty_figure(title, "there is no bias with an accuracy in disambiguated contexts")
     names = context.names(points)
     abstained = (
         pl.col(UNKNOWN).fill_null(0) * (1 - pl.col(REFUSED).fill_null(0)) + pl.col(REFUSED).fill_null(0)
@@ -67,7 +72,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     across, up = drawn.drop_nulls(f"{ACCURACY} low"), drawn.drop_nulls(f"{BIAS} low")
     columns = min(len(categories), PANELS_ABREAST)
     width = max(7.5, PANEL * columns)
-    height = 1.6 + PANEL * -(-len(categories) // columns) + legend_height([*names.values()], width)
+    height = 1.6 + PANEL * -(-len(categories) // columns) + legend_height([*names.values()], width - SIZES_WIDTH)
     return (
         ggplot(drawn, aes(ACCURACY, "bias", color="model"))
         + geom_hline(yintercept=0, color=FAINT)
@@ -76,11 +81,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + geom_point(aes(size="abstained"))
         + facet_wrap("category", ncol=columns, labeller=in_lines(PANEL))
         + scale_color_manual(values=palette(len(names)))
-        + scale_size(limits=(0, 1), range=(1.5, 6))
+        + scale_size(limits=(0, 1), breaks=[0, 0.5, 1], range=(1.5, 6))
         + scale_y_continuous(limits=(-1, 1))
-        + legend_below([*names.values()], width, "color")
+        + legend_below([*names.values()], width - SIZES_WIDTH, "color")
         + labs(
-            title=title, x="accuracy, disambiguated", y="bias, ambiguous", color="", size="abstained, disambiguated"
+            title=title, x="accuracy, disambiguated", y="bias, ambiguous", color="", size="abstained"
         )
         + biasgrid_theme(width, height)
     )  # fmt: skip

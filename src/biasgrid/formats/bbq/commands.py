@@ -12,37 +12,56 @@ from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.files import write_text
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.families.multiple_choice.items import json_records
-from biasgrid.families.multiple_choice.layouts.bbq import category_name
-from biasgrid.families.multiple_choice.layouts.kobbq import tsv_records
+from biasgrid.formats.bbq.bbq import category_name
+from biasgrid.formats.bbq.kobbq import tsv_records
+from biasgrid.formats.bbq.logits import answers_of_logits
 
+LOGITS = ".csv"
+"""How the names of tables of logits end."""
 IDENTIFIERS = ("sample_id", "example_id", "instance_id")
 """The fields with an item's id: of KoBBQ, where it says all, of BBQ and of EsBBQ."""
 
 
 def import_file(
-    files: Annotated[list[Path], typer.Argument(help="files of items with answers: .jsonl, or .tsv of KoBBQ")],
-    column: Annotated[str, typer.Option(help="the field with the answers, such as unifiedqa-t5-11b_pred_arc")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table of logits, .csv"),
+    ],
+    column: Annotated[
+        str, typer.Option(help="the field with the answers, such as unifiedqa-t5-11b_pred_arc; of logits the model")
+    ],
     out: Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")],
+    items: Annotated[Path | None, typer.Option(help="of logits: the folder of the items that they are about")] = None,
 ) -> list[str]:
     """Writes published answers to questions with options in the form of precomputed responses."""
-    rows = [row for file in files for row in responses_of(file, column)]
+    rows = [row for file in files for row in responses_of(file, column, items)]
     write_text(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     return [f"{out}: {len(rows):,} answers"]
 
 
-def responses_of(file: Path, column: str) -> list[dict[str, Any]]:
+def responses_of(file: Path, column: str, items: Path | None = None) -> list[dict[str, Any]]:
     """Returns precomputed responses, whose prompt is the name of an item as `items.Item` has it.
 
+    Args:
+        file: the file with the answers.
+        column: the field with the answers, or of logits the model.
+        items: the folder of items, which logits need.
+
     Raises:
-        InputError: the file cannot be read, or a line has no id or no answer.
+        InputError: the file cannot be read, a line has no id or no answer, or logits come without items.
     """
+    if file.suffix == LOGITS:
+        if items is None:
+            problem = "logits without the texts of options"
+            raise InputError([Fault(str(file), "", problem, "`--items` with their folder")])
+        return [response(item.name, item.category, text) for item, text in answers_of_logits(file, column, items)]
     faults, rows = list[Fault](), list[dict[str, Any]]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
         identifier = next((name for name in IDENTIFIERS if name in record.values), None)
-        response = record.values.get(column)
+        said = record.values.get(column)
         if identifier is None:
             faults.append(Fault(str(file), f"line {record.line}", "no id of an item", one_of(IDENTIFIERS)))
-        elif not isinstance(response, str):
+        elif not isinstance(said, str):
             problem = f"no text in {column!r}{nearest_name(column, record.values)}"
             faults.append(Fault(str(file), f"line {record.line}", problem, "the field with the answers"))
         else:
@@ -50,7 +69,12 @@ def responses_of(file: Path, column: str) -> list[dict[str, Any]]:
             named = record.values.get("category") or name.partition("-")[0]
             category = category_name(named, str(file))
             prompt = name if identifier == IDENTIFIERS[0] else f"{category} {name}"
-            rows.append({"prompt": prompt, "group": category, "repetition": 0, "response": response})
+            rows.append(response(prompt, category, said))
     if faults:
         raise InputError(first_faults(faults, file))
     return rows
+
+
+def response(item: str, category: str, text: str | None) -> dict[str, Any]:
+    """Returns a precomputed response to an item."""
+    return {"prompt": item, "group": category, "repetition": 0, "response": text}

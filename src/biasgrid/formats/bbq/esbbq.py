@@ -12,7 +12,7 @@ from pathlib import Path
 
 from biasgrid.base.faults import Fault
 from biasgrid.families.multiple_choice.items import LABEL, NAME, Item, json_records
-from biasgrid.families.multiple_choice.layouts.bbq import read_item
+from biasgrid.formats.bbq.bbq import read_item
 
 PRO, ANTI, NONE = QUESTION_TYPES = ("pro-stereo", "anti-stereo", "n/a")
 """Whether the right option agrees with the stereotype."""

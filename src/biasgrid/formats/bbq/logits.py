@@ -1,0 +1,90 @@
+"""BBQ's `df_bbq.csv`: the logits that encoders with a head for multiple choice gave to the three options of items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.precomputed_file import first_faults
+from biasgrid.base.rows import FileRow, read_rows
+from biasgrid.families.multiple_choice.items import OPTIONS, Item
+from biasgrid.formats.bbq import bbq
+
+SCORES = tuple(f"ans{place}" for place in range(OPTIONS))
+COLUMNS = ("index", "cat", "model", *SCORES)
+EXPECTED = f"a table of logits with the columns {', '.join(COLUMNS)}"
+
+
+def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[Item, str | None]]:
+    """Yields the items of a table with the text of the option that has the largest logit, None where several have it.
+
+    Args:
+        file: the table.
+        model: the model of the table whose answers are taken.
+        folder: the items, in the files of BBQ.
+
+    Raises:
+        InputError: a file cannot be read, or the table has other items or other models.
+    """
+    faults, models = list[Fault](), dict[str, None]()
+    items = items_of_folder(folder)
+    answered: dict[str, str] = {}
+    for row in read_rows(file, COLUMNS, EXPECTED):
+        models[str(row.values["model"])] = None
+        if row.values["model"] != model:
+            continue
+        logits = logits_of(file, row, faults)
+        name = f"{row.values['cat']} {row.values['index']}"
+        if name not in items:
+            faults.append(Fault(str(file), row.where, f"there is no item {name}", f"items of {folder}"))
+        elif name in answered:
+            problem = f"the answer of {model} to {name} is in {answered[name]} too"
+            faults.append(Fault(str(file), row.where, problem, "each item once for a model"))
+        else:
+            answered[name] = row.where
+            largest = [place for place, logit in enumerate(logits) if logit == max(logits)]
+            yield items[name], items[name].options[largest[0]] if len(largest) == 1 else None
+    if model not in models:
+        problem = f"there is no model {model!r}{nearest_name(model, models)}"
+        faults.append(Fault(str(file), "", problem, f"in `--column` {one_of(models)}"))
+    if faults:
+        raise InputError(first_faults(faults, file))
+
+
+def logits_of(file: Path, row: FileRow, faults: list[Fault]) -> list[float]:
+    """Returns the logits of a row, 0 in place of what is no number."""
+    found = []
+    for name in SCORES:
+        number = number_of(row.values[name])
+        if number is None:
+            faults.append(Fault(str(file), f"{row.where}, {name}", value_text(row.values[name]), "a finite number"))
+        found.append(number or 0.0)
+    return found
+
+
+def number_of(value: Any) -> float | None:
+    """Returns a finite number, None where there is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def items_of_folder(folder: Path) -> Mapping[str, Item]:
+    """Returns the items of a folder, or of a file, by their names.
+
+    Raises:
+        InputError: a file cannot be read or has faults, or there is none.
+    """
+    faults = list[Fault]()
+    paths = sorted(folder.glob("*.jsonl")) if folder.is_dir() else [folder]
+    items = {item.name: item for path in paths for item in bbq.items_of(path, faults)}
+    if not items and not faults:
+        faults.append(Fault(str(folder), "", "no items", "files of BBQ's items, .jsonl"))
+    if faults:
+        raise InputError(first_faults(faults, folder))
+    return items
