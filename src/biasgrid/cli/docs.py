@@ -13,12 +13,13 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.inference.scorings import SCORINGS
 from biasgrid.report.figures.registry import captions
 from biasgrid.runs.layout import APPENDIX_FIGURES
 from biasgrid.tables import answers, instances
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.comparison import CONVERGENCE
-from biasgrid.tables.docs import Makers, column_tables, flag_table, measure_table, with_tables
+from biasgrid.tables.docs import Makers, column_tables, flag_table, markdown_table, measure_table, with_tables
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
@@ -30,6 +31,7 @@ DOCUMENTS = (
     "README.md",
     "config/README.md",
     "docs/outputs.md",
+    "docs/scoring.md",
     "docs/figures.md",
     "docs/measures.md",
     "docs/validity.md",
@@ -40,7 +42,7 @@ DOCUMENTS = (
     "docs/public-benchmarks/discrim-eval.md",
 )
 SCHEMA_TABLES = {
-    "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None}),
+    "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None, **instances.OPTIONAL}),
     **{f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS) for name, of in BUILT_IN.families.items()},
     **{kind.name: answer_schema(kind.name) for kind in iter_modules(answers.__path__)},
     "SUMS": SUMS,
@@ -67,12 +69,31 @@ def figure_table() -> str:
     return "\n".join(["| figure | shows |", "| --- | --- |", *rows])
 
 
+def scoring_table() -> str:
+    """Returns the table of the formulas that score sentences."""
+    header = ("scoring", "models", "score", "of", "needs", "inputs", "source")
+    rows = [
+        (
+            f"`{name}`",
+            scoring.task,
+            f"{scoring.description}{'' if scoring.decimals is None else f'; rounded to {scoring.decimals} decimals'}",
+            scoring.unit,
+            scoring.needs or "-",
+            "one for each token scored" if scoring.inputs == "each" else "one",
+            scoring.source,
+        )
+        for name, scoring in SCORINGS.items()
+    ]
+    return markdown_table(header, rows)
+
+
 MEASURES_OF_GROUPS = measures_of_groups("classes", 0.1, ())
 """Those of any dataset, but for the title of its score."""
 
 TABLES: Makers = {
     "keys of the config": key_tables,
     "figures": figure_table,
+    "scorings of sentences": scoring_table,
     **{
         f"measures of {name}": partial(measure_table, family.own_measures)
         for name, family in FAMILY_TABLES.items()

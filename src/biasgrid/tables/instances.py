@@ -35,6 +35,16 @@ REQUEST_COLUMNS = {
     ),
 }
 TEXTS = ("text", "text_pair")
+PAIR_PLACE = "pair_place"
+OPTIONAL = {
+    PAIR_PLACE: column(
+        pl.UInt8,
+        description="where the order of two compared sentences counts: 0 if `text` is the first of them, 1 if it is "
+        "the second; null where `text_pair` is no sentence to compare with",
+        nullable=True,
+    )
+}
+"""Columns that models read where a family writes them."""
 NUMBERED = {
     "candidate": column(
         pl.Categorical,
@@ -72,7 +82,8 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
         for name in TEXTS
         if columns.get(name) == pl.String
     }
-    return table("instances", {**REQUEST_COLUMNS, **plain, **numbered_columns(columns), **present})
+    optional = {name: column for name, column in OPTIONAL.items() if name in columns}
+    return table("instances", {**REQUEST_COLUMNS, **plain, **optional, **numbered_columns(columns), **present})
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
@@ -84,7 +95,7 @@ def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
 
 def request_columns(columns: Iterable[str]) -> list[str]:
     """Returns those columns that make an instance what it is, whatever its number."""
-    return [name for name in columns if name in ("system", *TEXTS) or NUMBERED_NAME.fullmatch(name)]
+    return [name for name in columns if name in ("system", *TEXTS, *OPTIONAL) or NUMBERED_NAME.fullmatch(name)]
 
 
 def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None) -> pl.DataFrame:

@@ -246,7 +246,7 @@ class Asker:
             instances, self.record, predictions, self.folder / "timing.json", answers, answers / "progress.json",
             self.capabilities if kind == "choice" else None,
         )  # fmt: skip
-        path = self.config.back_end_of(self.model.name).path
+        path = self.config.back_end_of(self.model.name).path_of(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance(), self.opener)
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):

@@ -12,6 +12,8 @@ import polars as pl
 
 from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
+from biasgrid.inference.scorings import SCORINGS
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.keys import STEP, mix_bits
 
@@ -42,28 +44,32 @@ class RandomAnswers(BackEnd):
 
     Attributes:
         seed: the seed.
-        answer_kind: `choice` or `text`.
+        answer_kind: `choice`, `text` or `likelihood`.
+        scoring: of `likelihood` the formula whose name the answers get.
     """
 
     seed: int
     answer_kind: str
+    scoring: str = ""
 
     Choices = RandomChoices
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how options are scored; the record has all else."""
-        return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else {}
+        """Returns how options are scored, or by which formula sentences; the record has all else."""
+        scoring = {"scoring": settings.choices["scoring"]} if settings.answer == LIKELIHOOD else {}
+        return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else scoring
 
     @classmethod
     def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
         """Takes the seed."""
-        return cls(record["keys"]["random"]["seed"], settings.answer)
+        return cls(record["keys"]["random"]["seed"], settings.answer, settings.choices.get("scoring", ""))
 
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Answers some instances."""
         progress.advance(len(instances))
-        return self.choose(instances) if self.answer_kind == "choice" else self.write(instances)
+        ask = {"choice": self.choose, "text": self.write, LIKELIHOOD: self.score}[self.answer_kind]
+        return ask(instances)
 
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a number for each candidate, and divides these by their sum."""
@@ -84,6 +90,18 @@ class RandomAnswers(BackEnd):
         places = (self.draws(instances, 1)[:, 0] * len(RANDOM_TEXTS)).astype(np.int64)
         texts = pl.Series("response", RANDOM_TEXTS).gather(places)
         return pl.DataFrame([texts, pl.repeat("ok", len(texts), eager=True).cast(pl.Categorical).alias("status")])
+
+    def score(self, instances: pl.DataFrame) -> pl.DataFrame:
+        """Draws a probability for each sentence; its score is that or, by most formulas, its logarithm."""
+        drawn = self.draws(instances, 1)[:, 0]
+        is_share = SCORINGS[self.scoring].unit == "probability"
+        return pl.DataFrame(
+            {
+                "score": drawn if is_share else np.log(drawn),
+                "truncated": pl.repeat(False, len(drawn), eager=True),
+                "scoring": pl.repeat(self.scoring, len(drawn), eager=True).cast(pl.Categorical),
+            }
+        )
 
     def draws(self, instances: pl.DataFrame, count: int) -> npt.NDArray[np.float64]:
         """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""

@@ -24,6 +24,7 @@ class RegistryEntry(NamedTuple):
         source: `reference:class` of the `base.sections.ModelSource` that its models come from; empty where that is one
             of `SOURCES`, which models of any task may have.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
+        other_paths: kinds of answers that another class gives, each with its path; `path` gives all others.
     """
 
     path: str
@@ -34,17 +35,35 @@ class RegistryEntry(NamedTuple):
     source: str = ""
     look: str = ""
     check: str = ""
+    other_paths: tuple[tuple[str, str], ...] = ()
+
+    def path_of(self, answer: str) -> str:
+        """Returns the path of what gives a kind of answers."""
+        return dict(self.other_paths).get(answer, self.path)
 
     def relative_to(self, reference: str) -> RegistryEntry:
         """Returns the entry with the reference of a plugin where it leaves it out."""
-        path, section, look, check, source = (
+        path, section, look, check, source, *others = (
             f"{reference}{path}" if path[:1] == ":" else path
-            for path in (self.path, self.section, self.look, self.check, self.source)
+            for path in (
+                *(self.path, self.section, self.look, self.check, self.source),
+                *(path for _, path in self.other_paths),
+            )
         )
-        return self._replace(path=path, section=section, look=look, check=check, source=source)
+        kinds = (kind for kind, _ in self.other_paths)
+        return self._replace(
+            path=path,
+            section=section,
+            look=look,
+            check=check,
+            source=source,
+            other_paths=tuple(zip(kinds, others, strict=True)),
+        )
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]
+OF_SENTENCES = f"{MODELS_PACKAGE}.likelihood"
+"""Where back ends are that score whole sentences."""
 IMPORT_DUMP, READ_DUMP = "biasgrid.formats.unqover.reading:import_dump", "biasgrid.formats.unqover.reading:read_dump"
 CLASSIFIER = f"{MODELS_PACKAGE}.scorers.section:Classifier"
 GENERATIVE_SECTION = f"{MODELS_PACKAGE}.generation.section:GenerativeModel"
@@ -60,7 +79,12 @@ SERVER = RegistryEntry(
     look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
 )
 BACK_ENDS = {
-    ("fill-mask", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.masked.back_end:FillMask", ("choice",), joined=True),
+    ("fill-mask", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.masked.back_end:FillMask",
+        ("choice", "likelihood"),
+        joined=True,
+        other_paths=(("likelihood", f"{OF_SENTENCES}.masked:MaskedLikelihood"),),
+    ),
     ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
     ("question-answering", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering", ("span",)
@@ -82,13 +106,16 @@ BACK_ENDS = {
         section=f"{MODELS_PACKAGE}.scorers.section:Encoder",
     ),
     ("text-generation", "weights"): RegistryEntry(
-        f"{MODELS_PACKAGE}.generation.back_end:TextGeneration", ("choice", "text"), section=GENERATIVE_SECTION
+        f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",
+        ("choice", "text", "likelihood"),
+        section=GENERATIVE_SECTION,
+        other_paths=(("likelihood", f"{OF_SENTENCES}.causal:CausalLikelihood"),),
     ),
     ("text-generation", "endpoint"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.endpoint:EndpointSource"),
     ("text-generation", "serve"): SERVER._replace(source=f"{MODELS_PACKAGE}.sources.serve:ServeSource"),
     ("text-generation", "random"): RegistryEntry(
         f"{MODELS_PACKAGE}.random_answers:RandomAnswers",
-        ("choice", "text"),
+        ("choice", "text", "likelihood"),
         section=GENERATIVE_SECTION,
         source=f"{MODELS_PACKAGE}.sources.random:RandomSource",
     ),
@@ -106,4 +133,4 @@ another source; or what else a section of models names as its `back_end`."""
 
 def modules_of_entry(entry: RegistryEntry, answer: str) -> list[str]:
     """Returns the references of the modules that answer, as `code_digest` takes them."""
-    return [entry.path.rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]
+    return [entry.path_of(answer).rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]

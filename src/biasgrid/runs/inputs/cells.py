@@ -66,7 +66,7 @@ class CellInputs:
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
         return {
-            "back_end": back_end.path,
+            "back_end": back_end.path_of(question.answer),
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),
