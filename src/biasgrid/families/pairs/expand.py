@@ -13,8 +13,6 @@ from biasgrid.families.pairs.section import FIRST, SECOND
 LETTERS = ("(a)", "(b)")
 OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 """What pairs and instances call by the same name."""
-REQUESTS = ("text", "text_pair", "pair_place")
-"""What models read of a sentence."""
 
 
 def expand(pairs: PairSet) -> Expansion:
@@ -61,18 +59,19 @@ def rows_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
     if files.variant == PARTNER:
         roles = [role for role in roles if role in (MORE, LESS)]
     return [
-        dict(zip(REQUESTS, request_of(pair, role, files.variant), strict=True))
-        | keys
-        | {"role": role, "item_id": pair.sentence_id(role)}
+        request_of(pair, role, files.variant) | keys | {"role": role, "item_id": pair.sentence_id(role)}
         for role in roles
     ]
 
 
-def request_of(pair: Pair, role: str, variant: str) -> tuple[str | None, str | None, int | None]:
-    """Returns the text of a sentence, what is read beside it, and its place in its pair if that is its partner."""
+def request_of(pair: Pair, role: str, variant: str) -> dict[str, object]:
+    """Returns the text of a sentence and what is read beside it; of its partner, which of them is the first."""
     if variant == PARTNER:
-        return pair.sentence(role), pair.sentence(LESS if role == MORE else MORE), int(role != pair.first)
-    return pair.sentence(role), pair.context if variant == CONTEXT else None, None
+        other = LESS if role == MORE else MORE
+        beside = {"text_pair": pair.sentence(other), "pair_place": int(role != pair.first)}
+    else:
+        beside = {"text_pair": pair.context} if variant == CONTEXT else {}
+    return {"text": pair.sentence(role), **beside}
 
 
 def choice_of(prompt: str, pair: Pair, order: tuple[str, str]) -> str:

@@ -66,7 +66,7 @@ class PartPairs:
         if names:
             places = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
             number = places["number"].to_numpy().astype(np.int64)
-        known = [name for name in FACTORS if not table[name].null_count()]
+        known = [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
         factors = {FACTORS[name]: table[name] for name in known} | {TEMPLATES: table["template"]}
         scores = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
         units = {factor: units_of(column) for factor, column in factors.items()}
