@@ -232,6 +232,8 @@ class ModelSource:
         runs_here: whether weights run here, so that prompts are written here.
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
+        asks_server: whether a server is asked, whoever starts it.
+        is_published: whether its answers are in a file, which says what each is an answer to.
     """
 
     name: ClassVar[str] = "itself"
@@ -242,6 +244,8 @@ class ModelSource:
     runs_here: ClassVar[bool] = False
     is_served: ClassVar[bool] = False
     is_control: ClassVar[bool] = False
+    asks_server: ClassVar[bool] = False
+    is_published: ClassVar[bool] = False
 
     model: Model
 

@@ -1,4 +1,4 @@
-"""Numbers of original code: CrowS-Pairs' metric.py, AUL's evaluate.py, bias-bench's crows.py, StereoSet's evaluation."""
+"""Numbers of original code: CrowS-Pairs, AUL (Kaneko and Bollegala), bias-bench and StereoSet."""
 
 from __future__ import annotations
 
@@ -60,7 +60,12 @@ def test_shares_of_crows_pairs_are_those_of_its_script(model: str) -> None:
     assert round(value_of(numbers, "neutral") * len(rows)) == int(count)
 
 
-AUL = [(model, scoring, data) for model in ("bert", "roberta") for data in ("cp", "ss") for scoring in ("aul", "aula", "cps", "sss")]
+AUL = [
+    (model, scoring, data)
+    for model in ("bert", "roberta")
+    for data in ("cp", "ss")
+    for scoring in ("aul", "aula", "cps", "sss")
+]
 
 
 @pytest.mark.parametrize(("model", "scoring", "data"), AUL)
@@ -79,7 +84,9 @@ def test_shares_of_aul_are_those_of_its_script(model: str, scoring: str, data: s
     is_whole = None not in scored(instances, scores)
     options = "" if is_whole else ALL
     printed = dict(line.rsplit(" ", 1) for line in expected["printed"])
-    assert 100 * value_of(numbers, "stereotype_share", options) == pytest.approx(float(printed["Bias score:"]), abs=ROUNDED)
+    assert 100 * value_of(numbers, "stereotype_share", options) == pytest.approx(
+        float(printed["Bias score:"]), abs=ROUNDED
+    )
     for kind in {pair.type for pair in pairs}:
         # A type without any such pair is not printed.
         share = 100 * value_of(numbers, "stereotype_share", options_of_type(numbers, kind), bias_type=kind)
@@ -94,12 +101,16 @@ def options_of_type(numbers: pl.DataFrame, kind: str) -> str:
 def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
     expected = results()[f"bias-bench crows.py {model}"]
     instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=ALONE))
-    pairs = {(pair.more, pair.less): number for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)}
+    pairs = {
+        (pair.more, pair.less): number for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)
+    }
     rows = expected[next(name for name in expected if name.startswith("rows"))]
     # bias-bench skips pairs without tokens that differ.
     found = {pairs[row[0], row[1]]: row for row in rows}
     scores = {
-        (number, role): score for number, row in found.items() for role, score in zip(("more", "less"), row[2:4], strict=True)
+        (number, role): score
+        for number, row in found.items()
+        for role, score in zip(("more", "less"), row[2:4], strict=True)
     }
     numbers = numbers_of(observed(instances, scored(instances, scores), "span-mean"))
     for kind, share in expected["scores"].items():
@@ -108,7 +119,14 @@ def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
             assert 100 * value_of(numbers, "stereotype_share", **keys) == pytest.approx(share, abs=ROUNDED), kind
 
 
-STEREOSET = ["original_bert", "biasbench_bert", "original_roberta", "biasbench_roberta", "original_gpt2", "biasbench_gpt2"]
+STEREOSET = [
+    "original_bert",
+    "biasbench_bert",
+    "original_roberta",
+    "biasbench_roberta",
+    "original_gpt2",
+    "biasbench_gpt2",
+]
 NAMES = {"LM Score": "language_model_score", "SS Score": "stereotype_score", "ICAT Score": "icat"}
 
 

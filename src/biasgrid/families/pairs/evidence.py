@@ -1,4 +1,4 @@
-"""The sentences behind shares: pairs in which the sentence with the stereotype scores higher, or lower, than the other."""
+"""The sentences behind shares: pairs whose sentence with the stereotype scores higher, or lower."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ def expand(pairs: PairSet) -> Expansion:
     schema = {name: (types | texts | {"pair_place": pl.UInt8})[name] for name in rows[0]}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     of_all = len(pairs.pairs) * len(rows) // len(asked)
-    coverage = coverage_of_design(
-        {"pairs": len(asked), "rows": len(rows)}, {"pairs": len(pairs.pairs), "rows": of_all}
-    )
+    coverage = coverage_of_design({"pairs": len(asked), "rows": len(rows)}, {"pairs": len(pairs.pairs), "rows": of_all})
     return expand_rows(table, KEYS, coverage)
 
 

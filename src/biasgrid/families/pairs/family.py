@@ -17,10 +17,6 @@ from biasgrid.tables.metric import Measure, read_definitions
 
 PUBLISHED = "published"
 """The scoring of scores that others published, whatever it is."""
-ANSWERS = "answers"
-"""The source of such scores, among those of models."""
-SERVERS = ("endpoint", "serve")
-"""The sources of models that are asked over HTTP."""
 PAIR_FIGURES = ("pair_shares",)
 DEFINITIONS = read_definitions("families/pairs")
 
@@ -111,14 +107,14 @@ class Pairs(Family):
 def scoring_of(grid: Grid, dataset: str, model: str) -> str | None:
     """Returns how the sentences of a dataset are scored for a model, None where they are not."""
     masked, causal, served = section_of(PairsDataset, grid, dataset).scorings
-    task, source = grid.models[model].task, grid.models[model].source.name
+    task, source = grid.models[model].task, grid.models[model].source
     if task == MASKED:
         return masked
     if task != CAUSAL:
         return None
-    if source == ANSWERS:
+    if source.is_published:
         return PUBLISHED
-    return served if source in SERVERS else causal
+    return served if source.asks_server else causal
 
 
 WARNING = (

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.text import read_text
@@ -20,7 +21,8 @@ DIRECTIONS = {STEREO: STEREO, ANTISTEREO: ANTISTEREO, "0": STEREO, "1": ANTISTER
 MORE, LESS, UNRELATED = "more", "less", "unrelated"
 ROLES = (MORE, LESS, UNRELATED)
 """What a sentence is in its pair: it states the stereotype more, less, or nothing that has to do with it."""
-INTRASENTENCE, INTERSENTENCE = "intrasentence", "intersentence"
+INTRASENTENCE: Literal["intrasentence"] = "intrasentence"
+INTERSENTENCE: Literal["intersentence"] = "intersentence"
 TASKS = (INTRASENTENCE, INTERSENTENCE)
 """StereoSet's: a word at a blank, or a sentence that follows another one."""
 ALONE, PARTNER, CONTEXT, CHOICE = "alone", "partner", "context", "choice"

@@ -17,6 +17,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.measures import numbers_where, parts_by_keys, valueless
 from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
@@ -61,16 +62,12 @@ class PartPairs:
     @classmethod
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> PartPairs:
         """Divides observations by some of their keys; without any they are one part."""
-        keys = table.select(names).unique(maintain_order=True) if names else pl.DataFrame({"options": [""]})
-        number = np.zeros(len(table), dtype=np.int64)
-        if names:
-            places = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
-            number = places["number"].to_numpy().astype(np.int64)
+        keys, number = parts_by_keys(table, names)
         known = [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
         factors = {FACTORS[name]: table[name] for name in known} | {TEMPLATES: table["template"]}
-        scores = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
+        more, less, apart = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
         units = {factor: units_of(column) for factor, column in factors.items()}
-        return cls(keys, number, units, *scores, table["direction"].fill_null(""))
+        return cls(keys, number, units, more, less, apart, table["direction"].fill_null(""))
 
     @property
     def is_scored(self) -> BoolArray:
@@ -104,9 +101,7 @@ class PartPairs:
         weights = [np.where(is_counted, column, 0).astype(np.float64) for column in columns]
         along = {factor: self.sums_along(factor, weights) for factor in self.units}
         n, asked = (np.bincount(self.number, each, minlength=len(self.keys)) for each in (is_counted, concerned))
-        keys = self.keys.with_columns(
-            n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64)
-        )
+        keys = self.keys.with_columns(n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64))
         return Sums(keys, along, finish, interval)
 
     def sums_along(self, factor: str, weights: Sequence[FloatArray]) -> Along:
@@ -168,7 +163,7 @@ def preference(pairs: PartPairs) -> Sums:
 def score_difference(pairs: PartPairs) -> Sums:
     """Mean of the score of the sentence that states the stereotype more less that of the other one."""
     is_known = ~np.isnan(pairs.apart)
-    columns = [np.nan_to_num(pairs.apart), np.ones(len(is_known))]
+    columns: list[FloatArray] = [np.where(is_known, pairs.apart, 0.0), np.ones(len(is_known))]
     return pairs.numbers(everything(pairs), columns, MEAN, "t", is_known)
 
 
@@ -201,22 +196,13 @@ def measures_of_part(pairs: PartPairs) -> Iterator[Sums | pl.DataFrame]:
     for of_pairs in (*OF_PAIRS, *of_directions):
         sums = of_pairs(pairs).named(of_pairs.__name__)
         has_value = ~np.isnan(sums.values)
-        yield valueless(sums, ~has_value)
+        yield valueless(sums, ~has_value, NO_SCORE)
         yield numbers_where(sums, has_value)
     if not pairs.is_scored.all():
         both = everything(pairs)
-        yield replace(pairs.share(both, pairs.follows, both), compared=False).named(stereotype_share.__name__, ALL_PAIRS)
-
-
-def valueless(sums: Sums, which: BoolArray) -> pl.DataFrame:
-    """Returns rows of numbers that have no value, with the reason."""
-    return sums.keys.filter(pl.Series(which)).with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(NO_SCORE))
-
-
-def numbers_where(sums: Sums, which: BoolArray) -> Sums:
-    """Returns some of the numbers of a kind."""
-    along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
-    return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
+        yield replace(pairs.share(both, pairs.follows, both), compared=False).named(
+            stereotype_share.__name__, ALL_PAIRS
+        )
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -224,19 +210,25 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from checks_of_cell(cell, CheckedAnswers())
     yield from truncated_sentences(cell.predictions)
     rows = cell.observations
-    unscored = rows.select(pl.any_horizontal(pl.col("more", "less").is_null())).to_series()
-    yield Check("unscored_pairs", float(unscored.mean() or 0), len(rows))
+    yield share_that_holds(
+        "unscored_pairs", rows.select(pl.any_horizontal(pl.col("more", "less").is_null())).to_series()
+    )
     doubted = rows["is_doubted"].drop_nulls()
     if len(doubted):
-        yield Check("doubted_pairs", float(doubted.mean() or 0), len(doubted))
+        yield share_that_holds("doubted_pairs", doubted)
     yield from repeated_pairs(cell.instances)
+
+
+def share_that_holds(flag: str, holds: pl.Series) -> Check:
+    """Returns the share of rows of which something holds."""
+    return Check(flag, int(holds.sum()) / len(holds), len(holds))
 
 
 def truncated_sentences(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of sentences whose end was not read, where that is known."""
     if "truncated" in predictions.collect_schema():
         cut = predictions.select(pl.col("truncated")).collect().to_series()
-        yield Check("truncated_sentences", float(cut.mean() or 0), len(cut))
+        yield share_that_holds("truncated_sentences", cut)
 
 
 def repeated_pairs(instances: pl.LazyFrame) -> Iterator[Check]:

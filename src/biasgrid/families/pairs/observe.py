@@ -44,13 +44,13 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     )
     rows = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
     rows = rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    pairs = chosen(rows) if "probabilities" in predictions.columns else scored(rows)
+    pairs = pairs_of_choices(rows) if "probabilities" in predictions.columns else pairs_of_scores(rows)
     tokens = pl.when(pl.col("tokens_scored") > 0).then("tokens_scored")
     divisor = tokens if options["scoring"] == PER_SHARED_TOKEN else pl.lit(1.0)
     return pairs.with_columns(apart=(pl.col("more") - pl.col("less")) / divisor).drop("tokens_scored")
 
 
-def scored(rows: pl.DataFrame) -> pl.DataFrame:
+def pairs_of_scores(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs with the scores of their sentences."""
     keys = [name for name in READ if name not in OF_SENTENCE]
     # What is no number was not measured.
@@ -58,11 +58,13 @@ def scored(rows: pl.DataFrame) -> pl.DataFrame:
     pairs = found.filter(role=MORE).select(*keys, "tokens_scored", more="score", instance_more="instance")
     for role in ROLES[1:]:
         names = {role: "score"} | ({} if role == UNRELATED else {f"instance_{role}": "instance"})
-        pairs = pairs.join(found.filter(role=role).select("pair", **names), on="pair", how="left", maintain_order="left")
+        pairs = pairs.join(
+            found.filter(role=role).select("pair", **names), on="pair", how="left", maintain_order="left"
+        )
     return pairs
 
 
-def chosen(rows: pl.DataFrame) -> pl.DataFrame:
+def pairs_of_choices(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs with how often each sentence is chosen, mean of both orders, as its score."""
     first, second = (pl.col("probabilities").list.get(place, null_on_oob=True) for place in (0, 1))
     share = pl.when(first + second > 0).then(first / (first + second))

@@ -33,7 +33,9 @@ TERM: PageColumns = {"Target term": ("name", "subject")}
 def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Returns tables of bias types, of StereoSet's domains and tasks, and of its target terms."""
     own = cell.measures.filter(options="")
-    parts = own.filter(pl.col("subject").is_null(), pl.any_horizontal(pl.col("bias_type", "attribute_group").is_not_null()))
+    parts = own.filter(
+        pl.col("subject").is_null(), pl.any_horizontal(pl.col("bias_type", "attribute_group").is_not_null())
+    )
     terms = own.drop_nulls("subject").with_columns(off=(pl.col("value") - 0.5).abs())
     tables = [
         *side_by_side(
@@ -43,8 +45,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         ),
         *side_by_side(
             "Bias types",
-            "How often the sentence that states the stereotype more scores higher, 0.5 without bias; ties count as if it "
-            "did not.",
+            "How often the sentence that states the stereotype more scores higher, 0.5 without bias; ties count "
+            "as if it did not.",
             parts, SHOWN, {**TYPE, **TASK}, SHARE,
         ),
         *side_by_side(

@@ -38,7 +38,7 @@ class PairsDataset(DatasetSection):
     )
     files: list[str] = Field(min_length=1, description="files of pairs")
     tasks: list[Literal["intrasentence", "intersentence"]] = Field(
-        [INTRASENTENCE],
+        default_factory=lambda: [INTRASENTENCE],
         min_length=1,
         description="of StereoSet, which of its tasks are read; models are asked one of them, and published scores may "
         "be of both",
@@ -55,13 +55,15 @@ class PairsDataset(DatasetSection):
     )
     served: str | None = Field(
         None,
-        description="how models behind a server do: `forced-choice`, which asks in both orders which of the sentences is "
-        "more likely, or a scoring of generative models where the server gives probabilities of prompts",
+        description="how models behind a server do: `forced-choice`, which asks in both orders which sentence is more "
+        "likely, or a scoring of generative models where the server gives probabilities of prompts",
     )
     prompt: str = Field(
         PROMPT, description=f"what `forced-choice` asks, with `{FIRST}` and `{SECOND}` where the sentences stand"
     )
-    system: str | None = Field(None, min_length=1, description="system text of `forced-choice`, for models that take one")
+    system: str | None = Field(
+        None, min_length=1, description="system text of `forced-choice`, for models that take one"
+    )
 
     @field_validator("prompt")
     @classmethod

@@ -1,4 +1,4 @@
-"""StereoSet's scores: by target term, then the mean over terms, each of which counts alike however many examples it has.
+"""StereoSet's scores: by target term, then the mean over terms, each of which counts alike.
 
 A tie is a loss, as in the authors' script.
 """

@@ -20,12 +20,17 @@ ID = "id"
 
 def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
     """Yields the pairs of a file."""
+    first: dict[str, tuple[str, str]] = {}
     for number, record in enumerate(table_records(path, COLUMNS, EXPECTED, faults)):
         before = len(faults)
         more, less = record.check_sentences((MORE, LESS))
         kind = record.text(TYPE).strip()
         direction = record.direction(DIRECTION, is_needed=False)
         cluster = record.optional(CLUSTER)
+        other, where = first.setdefault(cluster, (kind, record.where)) if cluster else (kind, "")
+        if other != kind:
+            expected = f"{other!r}, as in {where}: pairs of a cluster reword each other"
+            record.refuse(TYPE, f"{kind!r} in cluster {cluster}", expected)
         if len(faults) == before:
             yield Pair(
                 name=f"{path.stem} {record.optional(ID) or number}",

@@ -18,6 +18,7 @@ class PrecomputedSource(ModelSource):
 
     name = "answers"
     keys = ("answers",)
+    is_published = True
     fields: ClassVar = {
         "answers": (
             str | None,
