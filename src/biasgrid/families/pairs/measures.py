@@ -156,15 +156,14 @@ def neutral(pairs: PartPairs) -> Sums:
 def preference(pairs: PartPairs) -> Sums:
     """Pairs that follow the stereotype less those that oppose it / pairs."""
     ones = np.ones(len(pairs.number))
-    columns = [pairs.follows, ones, pairs.opposes, ones]
+    columns: Sequence[FloatArray | BoolArray] = [pairs.follows, ones, pairs.opposes, ones]
     return replace(pairs.numbers(everything(pairs), columns, DIFFERENCE, "difference of shares"), test="q")
 
 
 def score_difference(pairs: PartPairs) -> Sums:
     """Mean of the score of the sentence that states the stereotype more less that of the other one."""
     is_known = ~np.isnan(pairs.apart)
-    columns: list[FloatArray] = [np.where(is_known, pairs.apart, 0.0), np.ones(len(is_known))]
-    return pairs.numbers(everything(pairs), columns, MEAN, "t", is_known)
+    return pairs.numbers(everything(pairs), [pairs.apart, np.ones(len(is_known))], MEAN, "t", is_known)
 
 
 PairMeasure = Callable[[PartPairs], Sums]
@@ -210,9 +209,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from checks_of_cell(cell, CheckedAnswers())
     yield from truncated_sentences(cell.predictions)
     rows = cell.observations
-    yield share_that_holds(
-        "unscored_pairs", rows.select(pl.any_horizontal(pl.col("more", "less").is_null())).to_series()
-    )
+    yield share_that_holds("unscored_pairs", rows["more"].is_null() | rows["less"].is_null())
     doubted = rows["is_doubted"].drop_nulls()
     if len(doubted):
         yield share_that_holds("doubted_pairs", doubted)

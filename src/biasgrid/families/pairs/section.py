@@ -38,7 +38,7 @@ class PairsDataset(DatasetSection):
     )
     files: list[str] = Field(min_length=1, description="files of pairs")
     tasks: list[Literal["intrasentence", "intersentence"]] = Field(
-        default_factory=lambda: [INTRASENTENCE],
+        [INTRASENTENCE],
         min_length=1,
         description="of StereoSet, which of its tasks are read; models are asked one of them, and published scores may "
         "be of both",
