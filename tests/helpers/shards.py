@@ -122,7 +122,8 @@ class Cell:
             self.answers / f"{shard}-of-{shards}.json",
             capabilities,
         )
-        predict_shard(files, shard, shards, entry.path, settings, {"seed": 7})
+        path = entry.path_of(settings.answer)
+        predict_shard(files, shard, shards, path, settings, {"seed": 7})
         return read_table(self.out, answer_schema(settings.answer))
 
     def predict_anew(self, shard: int = 1, shards: int = 1, **choices: Any) -> pl.DataFrame:

@@ -6,11 +6,13 @@ neither torch nor polars is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 ANSWER_KIND = "likelihood"
+BLANK = "BLANK"
+"""What stands in a context in place of the word that is scored."""
 
 
 class Scoring(NamedTuple):
@@ -24,8 +26,10 @@ class Scoring(NamedTuple):
             in, or nothing.
         inputs: how many inputs the model reads: `each`, one for each token that is scored, or `one`.
         unit: what the score is: `log-probability`, or `probability`, which is between 0 and 1.
+        reads: which tokens of a sentence are scored: `all` or, beside a partner, the `shared` or the `differing` ones.
         total: whether the score is a sum over tokens, which falls with their number; else it is a mean.
         decimals: to how many decimals the original code rounds scores before it compares them; None where it does not.
+        served: whether it is for models behind servers, which read a sentence back; else it is for weights here.
     """
 
     description: str
@@ -34,17 +38,27 @@ class Scoring(NamedTuple):
     needs: Literal["", "partner", "context"] = ""
     inputs: Literal["each", "one"] = "one"
     unit: Literal["log-probability", "probability"] = "log-probability"
+    reads: Literal["all", "shared", "differing"] = "all"
     total: bool = False
     decimals: int | None = None
+    served: bool = False
 
-    def tokens_read(self, length: int, scored: int) -> int:
-        """Returns how many tokens a model reads to score a sentence.
+    def tokens_read(self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int) -> int:
+        """Returns about how many tokens a model reads to score a sentence, in all inputs together.
 
         Args:
-            length: tokens of an input, special tokens included.
-            scored: how many tokens of the sentence are scored.
+            sentence: the tokens of the sentence, special ones included.
+            pair: those of the partner or, without what stands for the word, of the context; empty where it needs none.
+            special: how many special tokens a text has.
         """
-        return length * (max(scored, 1) if self.inputs == "each" else 1)
+        if self.inputs == "one":
+            return len(sentence) + (len(pair) if self.needs == "context" else 0)
+        if self.needs == "partner":
+            found = aligned(sentence, pair)
+            scored = len((found.shared if self.reads == "shared" else found.differing)[0])
+        else:
+            scored = len(sentence) - (len(pair) if self.needs == "context" else special)
+        return len(sentence) * max(scored, 1)
 
 
 CROWS_PAIRS = "Nangia et al., EMNLP 2020"
@@ -59,6 +73,7 @@ SCORINGS: dict[str, Scoring] = {
         CROWS_PAIRS,
         MASKED,
         needs="partner",
+        reads="shared",
         inputs="each",
         total=True,
         decimals=3,
@@ -70,6 +85,7 @@ SCORINGS: dict[str, Scoring] = {
         f"{STEREOSET}, as {AUL} write it",
         MASKED,
         needs="partner",
+        reads="differing",
     ),
     "sss-table": Scoring(
         "as the code of `sss` computes it: where several tokens differ, the mean over the probabilities of all of them "
@@ -77,12 +93,14 @@ SCORINGS: dict[str, Scoring] = {
         AUL,
         MASKED,
         needs="partner",
+        reads="differing",
     ),
     "span-mean": Scoring(
         "mean over the tokens that differ between the sentences, each masked alone",
         BIAS_BENCH,
         MASKED,
         needs="partner",
+        reads="differing",
         inputs="each",
         decimals=3,
     ),
@@ -138,13 +156,27 @@ SCORINGS: dict[str, Scoring] = {
         CAUSAL,
         needs="context",
     ),
+    "echo-sum": Scoring(
+        "sum over the tokens that a server scores when it reads the sentence back; the first one is among them only if "
+        "the server puts a token before it",
+        "biasgrid",
+        CAUSAL,
+        total=True,
+        served=True,
+    ),
+    "echo-mean": Scoring("mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True),
 }
 """All formulas by name."""
 
 
-def scorings_of(task: str) -> list[str]:
-    """Returns the names of the formulas for models of a task, the first one being the usual one."""
-    return [name for name, scoring in SCORINGS.items() if scoring.task == task]
+def scorings_of(task: str, served: bool = False) -> list[str]:
+    """Returns the names of the formulas for models of a task, the first one being the usual one.
+
+    Args:
+        task: the task.
+        served: whether the models are behind servers.
+    """
+    return [name for name, scoring in SCORINGS.items() if (scoring.task, scoring.served) == (task, served)]
 
 
 class Alignment(NamedTuple):
@@ -160,7 +192,7 @@ class Alignment(NamedTuple):
     differing: tuple[list[int], list[int]]
 
 
-def aligned(first: Iterable[int], second: Iterable[int]) -> Alignment:
+def aligned(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
     """Finds which tokens two sentences share, as CrowS-Pairs does; the order of the sentences can change it.
 
     Args:

@@ -14,6 +14,7 @@ from biasgrid.base.sections import Charge
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import (
+    ReadingMethod,
     RequestText,
     load_backend,
     parameters,
@@ -22,6 +23,7 @@ from biasgrid.inference.checkpoints.cost import (
 )
 from biasgrid.inference.engine.processor_findings import found_on_processors, precision_note
 from biasgrid.inference.models.servers.usage import holdings_of
+from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.runs.counts import (
     UNKNOWN_NUMBER,
     Estimate,
@@ -238,7 +240,7 @@ class Planner:
         }
         self.parameters = {name: parameters(folder) if folder else None for name, folder in self.folders.items()}
         self.backends: dict[str, Tokenizer | None] = {}
-        self.lengths: dict[tuple[str, str, str], float] = {}
+        self.lengths: dict[tuple[str, tuple[str, str], ReadingMethod], float] = {}
 
     def cell(self, dataset: str, model: str) -> CellPlan:
         """Plans one cell."""
@@ -338,20 +340,30 @@ class Planner:
 
     def tokens(self, dataset: str, model: str) -> Estimate:
         """Counts the tokens of a cell's instances."""
-        variant = dataset, self.config.question(model, dataset).variant
-        return self.tokens_of(model, self.instances[variant], variant)
+        question = self.config.question(model, dataset)
+        variant = dataset, question.variant
+        scoring = str(question.settings["scoring"]) if question.answer == SENTENCES else ""
+        return self.tokens_of(model, self.instances[variant], variant, scoring)
 
-    def tokens_of(self, model: str, instances: Estimate, asked: tuple[str, str]) -> Estimate:
-        """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand."""
-        folder, joined, texts = self.folders[model], self.config.back_end_of(model).joined, self.texts[asked]
+    def tokens_of(self, model: str, instances: Estimate, asked: tuple[str, str], scoring: str = "") -> Estimate:
+        """Tokenizes a sample of what is asked, or counts its words where the model's tokenizer is not at hand.
+
+        Args:
+            model: the model.
+            instances: how many instances there are.
+            asked: what is asked, a key of `texts`.
+            scoring: the formula by which sentences are scored; empty where none are.
+        """
+        method = ReadingMethod(self.config.back_end_of(model).joined and not scoring, scoring)
+        folder, texts = self.folders[model], self.texts[asked]
         if not texts:
             return instances
-        length = self.mean_tokens(folder / "tokenizer.json", asked, joined) if folder else None
+        length = self.mean_tokens(folder / "tokenizer.json", asked, method) if folder else None
         if length is None:
-            return instances.times(words_per_instance(texts, joined), exact=False)
+            return instances.times(words_per_instance(texts, method), exact=False)
         return instances.times(length, exact=False)
 
-    def mean_tokens(self, file: Path, key: tuple[str, str], joined: bool) -> float | None:
+    def mean_tokens(self, file: Path, asked: tuple[str, str], method: ReadingMethod) -> float | None:
         """Returns the mean number of tokens that a tokenizer makes of a variant's instance; None without one."""
         if not file.exists():
             return None
@@ -360,9 +372,10 @@ class Planner:
         if digest not in self.backends:
             self.backends[digest] = load_backend(file)
         backend = self.backends[digest]
-        if backend is not None and (digest, *key) not in self.lengths:
-            self.lengths[digest, *key] = tokens_per_instance(backend, self.texts[key], joined)
-        return self.lengths.get((digest, *key))
+        key = digest, asked, method
+        if backend is not None and key not in self.lengths:
+            self.lengths[key] = tokens_per_instance(backend, self.texts[asked], method)
+        return self.lengths.get(key)
 
 
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.inference.checkpoints.files import CONFIG, read_checkpoint_json
+from biasgrid.inference.scorings import BLANK, SCORINGS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -86,23 +87,55 @@ class RequestText(NamedTuple):
     words: Sequence[str]
 
 
-def tokens_per_instance(backend: Tokenizer, texts: Sequence[RequestText], joined: bool) -> float:
+class ReadingMethod(NamedTuple):
+    """How a model reads an instance.
+
+    Attributes:
+        joined: whether it reads context and question as one, and words at a mask in it.
+        scoring: where it scores sentences, the name of the formula; the question is the sentence, the context what it
+            is compared with or stands in.
+    """
+
+    joined: bool = False
+    scoring: str = ""
+
+
+def tokens_per_instance(backend: Tokenizer, texts: Sequence[RequestText], method: ReadingMethod) -> float:
     """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
         backend: the model's tokenizer.
         texts: what instances ask, at least one.
-        joined: whether the model reads context and question as one, and words at a mask in it.
+        method: how the model reads them.
     """
+    if method.scoring:
+        special = len(backend.encode(""))
+        return fmean(tokens_of_sentence(lambda text: backend.encode(text).ids, text, special, method) for text in texts)
     inputs = [
-        (text.question, text.context) if is_pair(text, joined) else f"{text.context} {text.question}".strip()
+        (text.question, text.context) if is_pair(text, method) else f"{text.context} {text.question}".strip()
         for text in texts
     ]
     lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
-    if not joined:
+    if not method.joined:
         return fmean(lengths)
     words = [[backend.encode(f" {word}", add_special_tokens=False).ids for word in text.words] for text in texts]
     return fmean(tokens_of_inputs(length, pieces) for length, pieces in zip(lengths, words, strict=True))
+
+
+def tokens_of_sentence(
+    tokens: Callable[[str], Sequence[Hashable]], text: RequestText, special: int, method: ReadingMethod
+) -> int:
+    """Counts the tokens of the inputs that score a sentence.
+
+    Args:
+        tokens: makes tokens of a text.
+        text: the sentence, and what it is compared with or stands in.
+        special: how many special tokens a text has.
+        method: how the model reads it.
+    """
+    scoring = SCORINGS[method.scoring]
+    pair = tokens(text.context.replace(BLANK, "")) if scoring.needs else ()
+    return scoring.tokens_read(tokens(text.question), pair, special)
 
 
 def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
@@ -119,15 +152,27 @@ def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
     return sum(length + size - 1 for _, size in inputs) or length
 
 
-def words_per_instance(texts: Sequence[RequestText], joined: bool) -> float:
+SPECIAL = 2
+"""How many tokens BERT and its kin put around a text."""
+
+
+def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> float:
     """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a token.
 
-    BERT and its kin put two tokens around a text and three around a pair. Each instance counts as one input.
+    BERT and its kin put two tokens around a text and three around a pair. Where no sentence is scored, each instance
+    counts as one input.
     """
-    special = (3 if is_pair(text, joined) else 2 for text in texts)
+    if method.scoring:
+        return fmean(tokens_of_sentence(with_ends, text, SPECIAL, method) for text in texts)
+    special = (SPECIAL + is_pair(text, method) for text in texts)
     return fmean(len(WORD_OR_MARK.findall(f"{text.context} {text.question}")) for text in texts) + fmean(special)
 
 
-def is_pair(text: RequestText, joined: bool) -> bool:
+def with_ends(text: str) -> list[str]:
+    """Returns the words and marks of a text, and empty ones that stand for the special tokens around it."""
+    return ["", *WORD_OR_MARK.findall(text), ""]
+
+
+def is_pair(text: RequestText, method: ReadingMethod) -> bool:
     """Says whether a model reads two texts."""
-    return bool(text.context) and not joined
+    return bool(text.context) and not method.joined

@@ -137,9 +137,15 @@ class LocalBackEnd(BackEnd):
         return name_of_device(choose_device(settings.device))
 
     @classmethod
+    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the class of transformers that loads the model of a record."""
+        return cls.loader
+
+    @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
-        model = load_recorded_model(record, settings.task, cls.loader, choose_device(settings.device))
+        loader = cls.loader_of(record, settings)
+        model = load_recorded_model(record, settings.task, loader, choose_device(settings.device))
         return cls(model, load_recorded_tokenizer(record), cls.Choices(**settings.choices))
 
     @classmethod
@@ -218,7 +224,11 @@ class LocalBackEnd(BackEnd):
         longest = longest_input(self.model, self.tokenizer)
         check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
         check_tokens(encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model)
-        return Ready(encoded, with_unknown_tokens(encoded.rows, self.tokenizer))
+        return Ready(encoded, self.unknown(encoded))
+
+    def unknown(self, encoded: Any) -> BoolArray:
+        """Says of each encoded instance whether the tokenizer does not know all of it; shape (instances,)."""
+        return with_unknown_tokens(encoded.rows, self.tokenizer)
 
     def audit(self, sample: pl.DataFrame) -> pl.DataFrame:
         """Predicts instances one row at a time in float32, without the shortcuts of the engine.

@@ -39,10 +39,8 @@ def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> 
     Returns:
         Shape (instances,).
     """
-    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
-    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad", "mask")]
-    token, found = tokenizer.unk_token_id, np.zeros(len(rows.first_of), dtype=np.bool_)
-    if token not in (None, *others):
+    token, found = token_for_unknown(tokenizer), np.zeros(len(rows.first_of), dtype=np.bool_)
+    if token is not None:
         found = rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
     pieces = tokens_of_words(tokenizer)
     if pieces.any():
@@ -53,6 +51,15 @@ def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> 
         lettered, short = (first + second).T
         found |= (lettered >= FEWEST_TOKENS) & (2 * short > lettered)
     return found if rows.owner is None else np.bincount(rows.owner, found) > 0
+
+
+def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
+    """Returns the token that stands for what a tokenizer does not know; None where nothing is unknown to it.
+
+    Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes every byte.
+    """
+    others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep", "pad", "mask")]
+    return None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
 
 
 def known_tokens(model: PreTrainedModel) -> int:

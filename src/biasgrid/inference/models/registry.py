@@ -74,9 +74,10 @@ SOURCES = {
 """What models of any task may come from, by the names in `SOURCES` of their sections."""
 SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
-    ("choice", "text"),
+    ("choice", "text", "likelihood"),
     section=GENERATIVE_SECTION,
     look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
+    other_paths=(("likelihood", f"{OF_SENTENCES}.server:ServerLikelihood"),),
 )
 BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(

@@ -58,7 +58,7 @@ class CellInputs:
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
         """Returns what was found out of what a cell's model can do; none where it writes texts, or nobody need look."""
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
-        needed = answer == "choice" and self.back_end(wildcards).look
+        needed = answer != "text" and self.back_end(wildcards).look
         return self.layout.capabilities(wildcards.model) if needed else []
 
     def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Asks a masked language model for the logits of one place of each row."""
+"""Asks a masked language model for the logits of some places of each row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MaskHead:
-    """A masked language model whose head sees one hidden state of each row, that of the place which is read."""
+    """A masked language model whose head sees the hidden states of those places alone that are read."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
         """Prepares the model.
@@ -27,15 +27,12 @@ class MaskHead:
         self.model = model
         self.places: torch.Tensor | None = None
         if model.base_model is not model:
-            model.base_model.register_forward_hook(self._keep_place)
+            model.base_model.register_forward_hook(self._keep_places)
 
-    def _keep_place(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> Any:
-        # The head acts on each position by itself, so it need only see one place's hidden state.
+    def _keep_places(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> Any:
+        # The head acts on each position by itself, so it need only see the hidden states of these places.
         if self.places is not None:
-            hidden = output["last_hidden_state"]
-            output["last_hidden_state"] = hidden[
-                torch.arange(len(hidden), device=hidden.device), self.places
-            ].unsqueeze(1)
+            output["last_hidden_state"] = at_places(output["last_hidden_state"], self.places)
         return output
 
     def logits(self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool) -> torch.Tensor:
@@ -49,8 +46,34 @@ class MaskHead:
         Returns:
             float32, shape (rows, vocabulary), on the model's device.
         """
+        logits: torch.Tensor = self.outputs(inputs, places[:, None], plain).logits[:, 0]
+        return logits.float()
+
+    def outputs(self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool, **options: bool) -> Any:
+        """Returns what the model gives, its logits only those at some places of each row.
+
+        Args:
+            inputs: see `logits`.
+            places: shape (rows, places), on the model's device.
+            plain: see `logits`.
+            options: what else the model is asked for.
+        """
         sliced = self.model.base_model is not self.model and not plain
         self.places = places if sliced else None
-        logits: torch.Tensor = self.model(**inputs).logits
-        logits = logits[:, 0] if sliced else logits[torch.arange(len(places), device=places.device), places]
-        return logits.float()
+        outputs = self.model(**inputs, **options)
+        if not sliced:
+            outputs.logits = at_places(outputs.logits, places)
+        return outputs
+
+
+def at_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Returns what stands at some places of each row.
+
+    Args:
+        values: shape (rows, length, size).
+        places: shape (rows, places).
+
+    Returns:
+        Shape (rows, places, size).
+    """
+    return values[torch.arange(len(values), device=values.device)[:, None], places]

@@ -36,6 +36,7 @@ from biasgrid.inference.models.servers.identity import (
     server_of,
 )
 from biasgrid.inference.models.servers.methods import (
+    ECHOED,
     OptionTexts,
     ParsedText,
     PromptContent,
@@ -49,6 +50,7 @@ from biasgrid.inference.models.servers.requests import Request, settings_in_key,
 from biasgrid.inference.models.servers.section import Serve, ServerSettings
 from biasgrid.inference.models.servers.store import RequestStore
 from biasgrid.inference.models.servers.usage import Budget, bill_of
+from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.jobs.lock import one_job
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.keys import STEP, mix_bits
@@ -151,10 +153,12 @@ class ServerChoices:
     Attributes:
         generation: the keys of `generation.section.Generation`.
         serve: those keys of `section.Serve` that decide answers.
+        scoring: where sentences are scored, the name of the formula.
     """
 
     generation: Mapping[str, Any] | None = None
     serve: Mapping[str, Any] | None = None
+    scoring: str | None = None
 
 
 class Server(BackEnd):
@@ -386,7 +390,7 @@ def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
 def request_settings(settings: InferenceSettings) -> str:
     """Digests what is the same in all requests of a cell; see `requests.settings_in_key`."""
     generation = generation_of(settings)
-    sent = writing_of(generation)
+    sent = ECHOED if settings.answer == SENTENCES else writing_of(generation)
     if settings.answer == "choice":
         sent = method_named(method_of_settings(settings))(sent).requests("", ("A",))[0].parameters
     asked = settings.section.get("endpoint") or settings.section["serve"]

@@ -75,6 +75,10 @@ class ScoringMethod(ABC):
         """Reads the answers to what is sent."""
 
 
+ECHOED = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
+"""Parameters that have a prompt read back with the log-probability of each token; some servers refuse to write none."""
+
+
 class Echo(ScoringMethod):
     """Has prompt and option read back, with the log-probability of each token: what local models give."""
 
@@ -83,8 +87,7 @@ class Echo(ScoringMethod):
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Sends every spelling of every option behind the prompt."""
-        parameters = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
-        return [SentRequests(f"{asked}{word}", parameters) for words in option_spellings(options) for word in words]
+        return [SentRequests(f"{asked}{word}", dict(ECHOED)) for words in option_spellings(options) for word in words]
 
     def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the spellings of each option, each the product over the tokens in which it differs from others."""

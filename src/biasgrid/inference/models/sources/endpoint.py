@@ -13,6 +13,7 @@ from biasgrid.base.sections import Charge
 from biasgrid.inference.models.generation.section import GenerativeModel, option_spellings
 from biasgrid.inference.models.servers.section import Endpoint
 from biasgrid.inference.models.sources.server import ServerSource
+from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 
 
 class EndpointSource(ServerSource):
@@ -50,6 +51,8 @@ class EndpointSource(ServerSource):
         price, generation = self.section.price, self.model.generation
         prices = (None, None) if price is None else (price.input, price.output)
         a_text = 1, generation.max_tokens
+        if answer == SENTENCES:
+            return Charge(1, 1, *prices)
         if answer != "choice" or generation.options == "parsed":
             return Charge(*a_text, *prices)
         spelled = fmean(sum(map(len, option_spellings(each))) for each in options) if options else 1

@@ -1,0 +1,1 @@
+"""Scores of whole sentences, by the formulas of `inference.scorings`."""

@@ -1,0 +1,71 @@
+"""The word that stands at BLANK in a context, token by token, as StereoSet scores it."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, NamedTuple
+
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.scorings import BLANK
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class BlankInput(NamedTuple):
+    """What a model reads to score a token of a word: the context up to it and a mask, nothing of the word behind it.
+
+    Attributes:
+        text: the context with the word's tokens so far and the mask.
+        token: the token that is read at the mask; None of a word without any.
+    """
+
+    text: str
+    token: int | None
+
+
+def inputs_of_blank(
+    tokenizer: PreTrainedTokenizerFast, context: str, sentence: str, lead: str, instance: int
+) -> list[BlankInput]:
+    """Returns the inputs that score the word which a sentence has at the BLANK of its context.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        context: the sentence with BLANK in place of a word.
+        sentence: the sentence.
+        lead: what stands before the word where it is tokenized.
+        instance: the number of the instance, for messages.
+
+    Raises:
+        ModelError: see `word_at_blank`; or the context has a mask already.
+    """
+    word, mask = word_at_blank(context, sentence, instance), str(tokenizer.mask_token)
+    if mask in context:
+        raise ModelError(f"instance {instance} has the mask token {mask} in its context; expected {BLANK} alone")
+    ids: list[int] = tokenizer.backend_tokenizer.encode(f"{lead}{word}", add_special_tokens=False).ids
+    if not ids:
+        return [BlankInput(context.replace(BLANK, mask), None)]
+    return [
+        BlankInput(context.replace(BLANK, f"{tokenizer.decode(ids[:number])}{mask}"), token)
+        for number, token in enumerate(ids)
+    ]
+
+
+def word_at_blank(context: str, sentence: str, instance: int) -> str:
+    """Returns the word of a sentence at the place of BLANK, words being split at single spaces, without punctuation.
+
+    Raises:
+        ModelError: the context has no BLANK, or the sentence no word there.
+    """
+    places = [place for place, word in enumerate(context.split(" ")) if BLANK in word]
+    if not places:
+        raise ModelError(f"instance {instance} has the context {context!r} without {BLANK}; expected it in one word")
+    words = sentence.split(" ")
+    if places[-1] >= len(words):
+        raise ModelError(
+            f"instance {instance} has the sentence {sentence!r} without a word at the place of {BLANK} in {context!r}; "
+            "expected the context with a word in that place"
+        )
+    return words[places[-1]].translate(WITHOUT_PUNCTUATION)

@@ -1,0 +1,230 @@
+"""What back ends that score sentences have in common: what is read of each row, and how it becomes a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+
+from biasgrid.base.arrays import BoolArray, IntArray
+from biasgrid.base.faults import one_of
+from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.engine.batches import BatchPart
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
+from biasgrid.inference.engine.encoding import TokenRows
+from biasgrid.inference.engine.local import LocalBackEnd
+from biasgrid.inference.engine.out_of_vocabulary import known_tokens, token_for_unknown
+from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.scorings import SCORINGS, Scoring, scorings_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+MOST_LOGITS = {"cpu": 2**26, "cuda": 2**28}
+"""How many logits a batch may have where they are read at many places of a row; 4 bytes each, several times over."""
+NO_PLACE = -1
+
+
+@dataclass
+class Reads:
+    """What is read, row by row; the rows of an instance stand one behind the other.
+
+    Attributes:
+        owner: the instance of each row.
+        base: the number of the tokens that each row has.
+        masked: the places that are masked in each row.
+        places: the places of each row whose logits are read.
+        tokens: the tokens whose probabilities are read there.
+    """
+
+    owner: list[int] = field(default_factory=list)
+    base: list[int] = field(default_factory=list)
+    masked: list[Sequence[int]] = field(default_factory=list)
+    places: list[Sequence[int]] = field(default_factory=list)
+    tokens: list[Sequence[int]] = field(default_factory=list)
+
+    def add(
+        self, owner: int, base: int, places: Sequence[int], tokens: Sequence[int], masked: Sequence[int] = ()
+    ) -> None:
+        """Adds a row; one without places is read for nothing, so that each instance has a row."""
+        self.owner.append(owner)
+        self.base.append(base)
+        self.masked.append(masked)
+        self.places.append(places)
+        self.tokens.append(tokens)
+
+    def scored(self, instances: int) -> IntArray:
+        """Returns how many tokens of each instance are read."""
+        return np.bincount(self.owner, [len(places) for places in self.places], instances).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted of each instance; shape (instances,).
+
+    Attributes:
+        tokens: the tokens of its sentence.
+        unknown: those of them that are the unknown token.
+        truncated: whether something was too long.
+    """
+
+    tokens: IntArray
+    unknown: IntArray
+    truncated: BoolArray
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerFast, truncated: BoolArray) -> Counts:
+        """Counts the tokens of sentences; special tokens are not among them."""
+        unknown = token_for_unknown(tokenizer)
+        lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
+        return cls(lengths, np.array([sum(token == unknown for token in ids) for ids in sentences]), truncated)
+
+
+@dataclass(frozen=True)
+class EncodedSentences:
+    """Encoded sentences.
+
+    Attributes:
+        rows: the rows.
+        counts: what is counted of each instance.
+        scored: shape (instances,), how many tokens are read.
+        on_device: the rows' tokens.
+        masked, places, tokens: shape (rows, widest), what is masked and read; `NO_PLACE` where nothing is.
+    """
+
+    rows: TokenRows
+    counts: Counts
+    scored: IntArray
+    on_device: DeviceRows
+    masked: torch.Tensor
+    places: torch.Tensor
+    tokens: torch.Tensor
+
+    @classmethod
+    def of(cls, base: TokenRows, reads: Reads, counts: Counts, model: PreTrainedModel) -> EncodedSentences:
+        """Makes rows of tokens, and moves them to the model's device.
+
+        Args:
+            base: the tokens that rows have, each once.
+            reads: what is read.
+            counts: what is counted of each instance.
+            model: the model.
+        """
+        which = np.array(reads.base, dtype=np.int64)
+        owner = np.array(reads.owner, dtype=np.int32)
+        rows = TokenRows(base.first, base.second, base.first_of[which], base.second_of[which], owner)
+        tables = (to_device(matrix_of(each), model.device) for each in (reads.masked, reads.places, reads.tokens))
+        return cls(rows, counts, reads.scored(len(counts.tokens)), DeviceRows.of(rows, model), *tables)
+
+    def of_batch(self, table: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Returns what a table has for the rows of a batch, as wide as these can need; shape (rows, places)."""
+        return table[batch.rows][:, : batch.length].long()
+
+
+def matrix_of(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+    """Puts lists into the rows of a matrix, with `NO_PLACE` behind their ends."""
+    lengths = np.array([len(each) for each in lists], dtype=np.int64)
+    widest = int(lengths.max(initial=0))
+    matrix = np.full((len(lists), widest), NO_PLACE, dtype=np.int32)
+    matrix[np.arange(widest) < lengths[:, None]] = np.fromiter(chain.from_iterable(lists), dtype=np.int32)
+    return matrix
+
+
+@dataclass(frozen=True)
+class SentenceChoices:
+    """What decides the answers.
+
+    Attributes:
+        scoring: the name of the formula.
+    """
+
+    scoring: str
+
+
+class SentenceBackEnd(LocalBackEnd):
+    """Scores sentences: answers of the kind `likelihood`.
+
+    Attributes:
+        name: the name of the formula.
+        scoring: what it is.
+    """
+
+    Choices: ClassVar[type[Any]] = SentenceChoices
+    name: str
+    scoring: Scoring
+
+    def choose_scoring(self, name: str, task: str) -> None:
+        """Takes the formula of a name.
+
+        Raises:
+            ModelError: there is none for models of the task.
+        """
+        if name not in scorings_of(task):
+            raise ModelError(f"there is no scoring {name!r} for {task}; expected {one_of(scorings_of(task))}")
+        self.name, self.scoring = name, SCORINGS[name]
+
+    def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
+        """Tokenizes what will be asked first; batches are small enough for logits at many places of each row."""
+        super().take(instances, settings)
+        if self.scoring.inputs == "one":
+            most = MOST_LOGITS[self.model.device.type] // known_tokens(self.model)
+            self.token_budget = max(1, min(self.token_budget, most))
+
+    def table(self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
+        """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each row, a sum."""
+        scored, counts = encoded.scored[part.instances], encoded.counts
+        totals = np.bincount(part.owner, columns["score"].astype(np.float64), len(part.instances))
+        scores = totals if self.scoring.total else totals / np.maximum(scored, 1)
+        return pl.DataFrame(
+            {
+                "score": [
+                    self.rounded(score) if count else None
+                    for score, count in zip(scores.tolist(), scored.tolist(), strict=True)
+                ],
+                "tokens_scored": scored,
+                "tokens": counts.tokens[part.instances],
+                "unknown_tokens": counts.unknown[part.instances],
+                "truncated": counts.truncated[part.instances],
+                "scoring": list(repeat(self.name, len(scored))),
+            },
+            schema=COLUMNS,
+        )
+
+    def rounded(self, score: float) -> float:
+        """Returns a score as the formula's original code compares it."""
+        return score if self.scoring.decimals is None else round(score, self.scoring.decimals)
+
+
+COLUMNS = {
+    "score": pl.Float64,
+    "tokens_scored": pl.UInt16,
+    "tokens": pl.UInt16,
+    "unknown_tokens": pl.UInt16,
+    "truncated": pl.Boolean,
+    "scoring": pl.Categorical,
+}
+
+
+def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:
+    """Returns the second texts of instances, which a formula needs.
+
+    Raises:
+        ModelError: one has none.
+    """
+    pairs = asked["text_pair"].cast(pl.String)
+    if pairs.null_count():
+        instance = asked["instance"][int(pairs.is_null().arg_max() or 0)]
+        needs = SCORINGS[scoring].needs
+        raise ModelError(f"instance {instance} has no text_pair; expected the {needs} that {scoring!r} needs")
+    return pairs.to_list()
+
+
+def sums_of_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Adds up what was read of each row; shape (rows,)."""
+    return torch.where(places >= 0, values, 0).sum(dim=1, dtype=torch.float64).float()
