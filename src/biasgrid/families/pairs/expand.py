@@ -17,8 +17,8 @@ OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 
 def expand(pairs: PairSet) -> Expansion:
     """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword each other."""
-    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in clusters_asked(pairs)]
-    rows = [row for place in asked for row in rows_of_pair(pairs, place)]
+    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in clusters_in_sample(pairs)]
+    rows = [row for place in asked for row in requests_of_pair(pairs, place)]
     types = {name: column.dtype.type for name, column in KEYS.items()}
     texts = dict.fromkeys(("text", "text_pair", "system", "candidate1", "candidate2"), pl.String)
     schema = {name: (types | texts | {"pair_place": pl.UInt8})[name] for name in rows[0]}
@@ -28,7 +28,7 @@ def expand(pairs: PairSet) -> Expansion:
     return expand_rows(table, KEYS, coverage)
 
 
-def clusters_asked(pairs: PairSet) -> set[int]:
+def clusters_in_sample(pairs: PairSet) -> set[int]:
     """Returns the numbers of the clusters that are asked."""
     sample, count = pairs.files.sample, len(pairs.templates)
     if sample is None:
@@ -36,7 +36,7 @@ def clusters_asked(pairs: PairSet) -> set[int]:
     return {*random_order(count, sample.seed)[: sample.count(count)].tolist()}
 
 
-def rows_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
+def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
     """Returns what is asked of a pair."""
     pair, files = pairs.pairs[place], pairs.files
     keys = {"pair": place, "template": pairs.template(pair), **{name: getattr(pair, name) for name in OF_PAIR}}

@@ -10,7 +10,7 @@ from typing import ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.pairs.items import ALONE, CHOICE, PairFiles, PairSet
-from biasgrid.families.pairs.section import FORCED_CHOICE, STEREOSET, PairsDataset
+from biasgrid.families.pairs.section import FORCED_CHOICE, STEREOSET_LAYOUT, PairsDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS
 from biasgrid.tables.metric import Measure, read_definitions
@@ -61,7 +61,7 @@ class Pairs(Family):
         return PairFiles(
             files=tuple(folder / name for name in section.files),
             layout=section.layout,
-            tasks=tuple(section.tasks) if section.layout == STEREOSET else (),
+            tasks=tuple(section.tasks) if section.layout == STEREOSET_LAYOUT else (),
             variant=variant,
             prompt=section.prompt if variant == CHOICE else "",
             system=section.system if variant == CHOICE else None,
@@ -71,7 +71,7 @@ class Pairs(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of pairs and, of StereoSet, those of target terms, which are its headlines."""
         of_pairs = DEFINITIONS.of("pairs")
-        if section_of(PairsDataset, grid, dataset).layout != STEREOSET:
+        if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
             return {**of_pairs, **self.flags}
         plain = {name: replace(measure, headline=None) for name, measure in of_pairs.items()}
         return {**DEFINITIONS.of("terms"), **plain, **self.flags}

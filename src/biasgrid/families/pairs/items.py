@@ -26,7 +26,6 @@ INTERSENTENCE: Literal["intersentence"] = "intersentence"
 TASKS = (INTRASENTENCE, INTERSENTENCE)
 """StereoSet's: a word at a blank, or a sentence that follows another one."""
 ALONE, PARTNER, CONTEXT, CHOICE = "alone", "partner", "context", "choice"
-VARIANTS = (ALONE, PARTNER, CONTEXT, CHOICE)
 """What a model reads: a sentence alone, beside its partner, beside its context, or both sentences to choose from."""
 DELIMITERS = (",", "\t", ";")
 
@@ -39,7 +38,7 @@ class PairFiles:
         files: the files.
         layout: how they are written, a module of `layouts`.
         tasks: those of StereoSet's tasks that are read.
-        variant: what a model reads, one of `VARIANTS`.
+        variant: what a model reads: `ALONE`, `PARTNER`, `CONTEXT` or `CHOICE`.
         prompt: with `CHOICE`, what a model is asked.
         system: with `CHOICE`, the system text, None where there is none.
         sample: which pairs are asked, None for all.

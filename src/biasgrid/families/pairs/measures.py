@@ -21,7 +21,7 @@ from biasgrid.families.measures import numbers_where, parts_by_keys, valueless
 from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
-from biasgrid.families.pairs.terms import TARGETS, finishes, measures_of_terms, parts_of
+from biasgrid.families.pairs.terms import TARGETS, finishes, measures_of_terms, parts_reported
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Along, Finish, IntervalMethod, Sums
 from biasgrid.tables.completeness import Check
@@ -66,7 +66,7 @@ class PartPairs:
         known = [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
         factors = {FACTORS[name]: table[name] for name in known} | {TEMPLATES: table["template"]}
         more, less, apart = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
-        units = {factor: units_of(column) for factor, column in factors.items()}
+        units = {factor: places_of_units(column) for factor, column in factors.items()}
         return cls(keys, number, units, more, less, apart, table["direction"].fill_null(""))
 
     @property
@@ -116,7 +116,7 @@ class PartPairs:
         return self.numbers(concerned, [holds, np.ones(len(holds))], MEAN, "effective Wilson", counted)
 
 
-def units_of(column: pl.Series) -> tuple[IntArray, list[str]]:
+def places_of_units(column: pl.Series) -> tuple[IntArray, list[str]]:
     """Returns the place of each pair's unit among those that there are, and the names of these."""
     units, place = np.unique(column.to_numpy(), return_inverse=True)
     return place.astype(np.int64), [str(unit) for unit in units.tolist()]
@@ -183,7 +183,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
         Measures of bias types and of tasks where there are several, of all together, and of StereoSet's target terms.
     """
     table = observations.rename({"type": "bias_type", "task": "attribute_group"})
-    for names in parts_of(table):
+    for names in parts_reported(table):
         yield from measures_of_part(PartPairs.of(table, names))
     if not table["unrelated"].null_count():
         yield from measures_of_terms(table)

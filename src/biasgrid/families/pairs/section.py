@@ -25,7 +25,7 @@ DEFAULTS = {
 }
 DEFAULTS_OF_PAIRS = ("cps", "sum", FORCED_CHOICE)
 """How masked, causal and served models are scored where a dataset does not say it."""
-STEREOSET = "stereoset"
+STEREOSET_LAYOUT = "stereoset"
 
 
 class PairsDataset(DatasetSection):
@@ -74,7 +74,7 @@ class PairsDataset(DatasetSection):
 
     @model_validator(mode="after")
     def _scorings_that_fit(self) -> PairsDataset:
-        if self.layout != STEREOSET and self.tasks != [INTRASENTENCE]:
+        if self.layout != STEREOSET_LAYOUT and self.tasks != [INTRASENTENCE]:
             raise KeysError("expected `tasks` only with `layout: stereoset`")
         for key, allowed in ALLOWED.items():
             if (name := getattr(self, key)) is not None:
@@ -86,7 +86,7 @@ class PairsDataset(DatasetSection):
     def reads(self, scoring: str) -> bool:
         """Says whether the sentences have what a scoring reads beside them."""
         needs = SCORINGS[scoring].needs if scoring in SCORINGS else PARTNER
-        if self.layout != STEREOSET:
+        if self.layout != STEREOSET_LAYOUT:
             return needs != CONTEXT
         is_blank = needs != CONTEXT or scoring in BLANK_SCORINGS
         return self.tasks == [INTRASENTENCE if is_blank else INTERSENTENCE]
@@ -95,7 +95,7 @@ class PairsDataset(DatasetSection):
     def scorings(self) -> tuple[str | None, str | None, str | None]:
         """How masked, causal and served models are scored; None of models that are not asked."""
         usual: tuple[str | None, ...] = DEFAULTS_OF_PAIRS
-        if self.layout == STEREOSET:
+        if self.layout == STEREOSET_LAYOUT:
             usual = DEFAULTS[self.tasks[0]] if len({*self.tasks}) == 1 else (None, None, None)
         return self.masked or usual[0], self.causal or usual[1], self.served or usual[2]
 

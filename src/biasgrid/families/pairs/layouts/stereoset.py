@@ -13,14 +13,14 @@ from typing import Any
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
 from biasgrid.base.text import read_json
 from biasgrid.families.pairs.items import INTRASENTENCE, TASKS, Pair
+from biasgrid.inference.scorings import BLANK
 
 GOLD = ("stereotype", "anti-stereotype", "unrelated")
 """The labels of the sentences of an example, in the order of `items.ROLES`."""
-BLANK = "BLANK"
 EXPECTED = "a file of StereoSet: an object `data` with lists of examples by task"
 
 
-class Example:
+class StereoSetExample:
     """An example, whose fields are checked as they are read."""
 
     def __init__(self, file: str, where: str, content: Any, faults: list[Fault]):
@@ -84,12 +84,12 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
             faults.append(Fault(str(path), f"data.{task}", value_text(examples), "a list of examples"))
             continue
         for number, each in enumerate(examples):
-            example = Example(str(path), f"data.{task}[{number}]", each, faults)
+            example = StereoSetExample(str(path), f"data.{task}[{number}]", each, faults)
             if example.content and (pair := pair_of(example, task)):
                 yield pair
 
 
-def pair_of(example: Example, task: str) -> Pair | None:
+def pair_of(example: StereoSetExample, task: str) -> Pair | None:
     """Reads an example; None where something is wrong with it."""
     before = len(example.faults)
     name, target, kind = (example.text(field) for field in ("id", "target", "bias_type"))

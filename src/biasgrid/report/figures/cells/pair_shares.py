@@ -37,7 +37,7 @@ CAPTION = (
 )
 SHARE, SCORE = "stereotype_share", "stereotype_score"
 FAIR = 0.5
-ALL = "all pairs"
+ALL_TYPES = "all pairs"
 WIDTH = 8.0
 ROW, LINE = 0.3, 0.12
 """Inches that a bias type takes, and more for each model."""
@@ -59,10 +59,10 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     names = context.names(points)
     labels = list(names.values())
     types = sorted({*points["bias_type"].drop_nulls()})
-    order = [*types, *([ALL] if points["bias_type"].null_count() else [])]
+    order = [*types, *([ALL_TYPES] if points["bias_type"].null_count() else [])]
     place = {kind: -number for number, kind in enumerate(order)}
     across = {model: ((len(names) - 1) / 2 - number) * 0.7 / len(names) for number, model in enumerate(names)}
-    row = pl.col("bias_type").fill_null(ALL).replace_strict(place, return_dtype=pl.Float64)
+    row = pl.col("bias_type").fill_null(ALL_TYPES).replace_strict(place, return_dtype=pl.Float64)
     points = points.with_columns(y=row + pl.col("model").replace_strict(across, return_dtype=pl.Float64))
     drawn = order_by_value(points.with_columns(pl.col("model").replace_strict(names)), model=labels)
     factors = " and ".join(sorted({*drawn.drop_nulls("low")["generalises_to"]}))
