@@ -52,11 +52,11 @@ def test_a_trained_model_has_what_is_synthetic(tmp_path: Path, task: str, varian
     data, base = tmp_path / "corpus.txt", tmp_path / "base"
     data.write_text(corpus(instances, task, bias))
     make_base_checkpoint(words_of_instances(instances), base, seed=1, causal=task == "text-generation")
-    hyperparameters = Hyperparameters(epochs=60, batch_size=8, learning_rate=2e-3, max_length=40)
+    hyperparameters = Hyperparameters(epochs=80, batch_size=8, learning_rate=2e-3, max_length=40, mask_probability=0.3)
     train(task, base, [data], tmp_path / "model", hyperparameters, threads=1)
     cell = Cell(tmp_path / "cell", task, instances, tmp_path / "model")
     said = cell.predict(answer="likelihood", scoring=scoring)
     numbers = numbers_of(observe(instances, said, {"scoring": scoring}))
     for row in known_effects(instances, bias).to_dicts():
         found = value_of(numbers, row["measure"], bias_type=row["bias_type"])
-        assert found == pytest.approx(row["value"], abs=0.15), (row, found)
+        assert found == pytest.approx(row["value"], abs=0.2), (row, found)
