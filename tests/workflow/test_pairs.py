@@ -10,12 +10,8 @@ from parsed_page import Page
 from project import Project
 
 STRENGTH = 0.5
-MODEL = {
-    "kind": "tiny", "train": {
-        "synthetic": "some",
-        "hyperparameters": {"epochs": 80, "batch_size": 8, "learning_rate": 0.002, "max_length": 40, "mask_probability": 0.3},
-    },
-}  # fmt: skip
+LEARNED = {"epochs": 80, "batch_size": 8, "learning_rate": 0.002, "max_length": 40, "mask_probability": 0.3}
+MODEL = {"kind": "tiny", "train": {"synthetic": "some", "hyperparameters": LEARNED}}
 CONFIG: dict[str, Any] = {
     "inference": {"device": "cpu"},
     "synthetic": {"strengths": {"some": STRENGTH}, "repeats": 1},

@@ -168,7 +168,8 @@ CHECKPOINTS = {
 }
 OWN_SCORES = [
     *((f"crows-pairs metric.py {model}", model, "cps", "cp") for model in ("bert", "roberta")),
-    *((f"aul evaluate.py {model} cp {name}", model, name, "cp") for model in ("bert", "roberta") for name in ("aul", "aula")),
+    *((f"aul evaluate.py {model} cp aul", model, "aul", "cp") for model in ("bert", "roberta")),
+    *((f"aul evaluate.py {model} cp aula", model, "aula", "cp") for model in ("bert", "roberta")),
     *((f"aul evaluate.py {model} cp sss", model, "sss-table", "cp") for model in ("bert", "roberta")),
     ("bias-bench crows.py gpt2", "gpt2", "mean", "cp"),
     ("stereoset evaluation.py original_roberta", "roberta", "stereoset", "ss"),

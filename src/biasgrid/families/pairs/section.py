@@ -79,6 +79,8 @@ class PairsDataset(DatasetSection):
         for key, allowed in ALLOWED.items():
             if (name := getattr(self, key)) is not None:
                 fitting = [each for each in allowed if self.reads(each)]
+                if not fitting:
+                    raise KeysError(f"expected no `{key}`, as models are asked one of the `tasks` at a time")
                 if name not in fitting:
                     raise KeysError(f"expected `{key}` to be {one_of(fitting)} in this layout, found {name!r}")
         return self
