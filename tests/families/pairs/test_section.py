@@ -90,3 +90,11 @@ def test_what_does_not_go_together_is_refused(fault: str) -> None:
 def test_models_that_cannot_score_the_pairs_are_not_asked(model: str, layout: str) -> None:
     with pytest.raises(InputError, match="no selected model answers 'some'"):
         question(model, **LAYOUTS[layout])
+
+
+def test_servers_are_not_asked_in_english_about_other_languages() -> None:
+    with pytest.raises(InputError, match="`forced-choice` asks in English"):
+        question("served", layout="crows-pairs", language="fr")
+    prompt = "Laquelle ?\n(a) {first}\n(b) {second}\n"
+    assert question("served", layout="crows-pairs", language="fr", prompt=prompt)
+    assert question("masked", layout="crows-pairs", language="fr")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.pairs.items import ALONE, CHOICE, PairFiles, PairSet
-from biasgrid.families.pairs.section import FORCED_CHOICE, STEREOSET_LAYOUT, PairsDataset
+from biasgrid.families.pairs.section import FORCED_CHOICE, PROMPT, STEREOSET_LAYOUT, PairsDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS
 from biasgrid.tables.metric import Measure, read_definitions
@@ -48,6 +48,13 @@ class Pairs(Family):
         if scoring == FORCED_CHOICE:
             return Question(CHOICE, "choice", options=options)
         return Question(SCORINGS[scoring].needs or ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
+
+    def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
+        """Yields the prompt of a forced choice, where a selected model is asked it in its English words."""
+        models = [name for name in grid.run.models if name in grid.models]
+        is_asked = any(scoring_of(grid, dataset, name) == FORCED_CHOICE for name in models)
+        if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
+            yield "`forced-choice` asks in English which sentence is more likely", "a `prompt` in its language"
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that models are asked one task of StereoSet at a time."""
