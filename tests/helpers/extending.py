@@ -55,3 +55,41 @@ def write_plugins(folder: Path) -> None:
     (words,) = (text for language, text in BLOCKS if language == "text")
     (folder / "word_lists").mkdir(exist_ok=True)
     (folder / "word_lists/greetings.txt").write_text(words)
+
+
+SENTENCES = {
+    OF_LEXICONS: '"likelihood", {"scoring": SCORINGS[grid.models[model].task]})',
+    'Question("texts", answer="likelihood"': 'Question("texts", "likelihood"',
+    "rows = pl.DataFrame(lists.rows": "rows = pairs(lists.rows",
+    "def expand(": """SCORINGS = {"fill-mask": "cps", "text-generation": "sum"}
+
+
+def pairs(rows, schema, orient):
+    partners = [rows[place ^ 1][1] for place in range(len(rows))]
+    places = pl.Series("pair_place", [place % 2 for place in range(len(rows))], pl.UInt8)
+    return pl.DataFrame(rows, schema=schema, orient=orient).with_columns(places, text_pair=pl.Series(partners))
+
+
+def expand(""",
+    'pl.col("probabilities").list.first().cast(pl.Float64)': 'pl.col("score")',
+    '"mean warmth of a group\'s greetings", IS_NOT, "", "probability", design=("template",)': (
+        '"mean score of a group\'s sentences", IS_NOT, "", "difference", design=("template",)'
+    ),
+}
+"""What makes the page's family one of pairs of sentences, whose scores it compares."""
+
+
+def write_family_of_sentences(folder: Path, lines: list[str]) -> None:
+    """Writes a family that has sentences scored, `plugins/greetings.py`, and its word list.
+
+    Args:
+        folder: where to.
+        lines: a group and a sentence each; every two are partners.
+    """
+    write_plugins(folder)
+    plugin = folder / "plugins/greetings.py"
+    text = plugin.read_text()
+    for before, behind in SENTENCES.items():
+        text = text.replace(before, behind)
+    plugin.write_text(text)
+    (folder / "word_lists/greetings.txt").write_text("\n".join(lines))

@@ -9,6 +9,7 @@ from small_tables import whole, write_instances
 from biasgrid.families.expansion import expand_rows
 from biasgrid.tables.files import TableError
 from biasgrid.tables.instances import instances_schema, read_instances, read_requests
+from biasgrid.tables.keys import request_keys
 from biasgrid.tables.schema import column
 
 ASKED = ["instance", "asked_before", "system", "text", "text_pair"]
@@ -63,3 +64,16 @@ def test_the_instances_of_another_family_are_refused(path: Path) -> None:
     write_instances(pairs(), path, OF_PAIRS)
     with pytest.raises(TableError, match="does not fit the schema of instances"):
         read_instances(path, OF_CASES)
+
+
+def test_the_place_in_a_pair_is_there_where_a_family_writes_it_and_tells_instances_apart(path: Path) -> None:
+    rows = {"text": ["a", "a"], "text_pair": ["b", "b"], "pair_place": [0, 1], "case": [0, 1]}
+    placed = whole(expand_rows(pl.DataFrame(rows), OF_CASES))
+    assert placed.columns == [*ASKED, "pair_place", "case"]
+    assert placed["asked_before"].to_list() == [0, 0]
+    assert request_keys(placed).n_unique() == 2
+    write_instances(placed, path, OF_CASES)
+    assert read_requests(path)["pair_place"].to_list() == [0, 1]
+    assert "pair_place" not in cases().columns
+    without = whole(expand_rows(pl.DataFrame(rows).drop("pair_place"), OF_CASES))
+    assert without["asked_before"].to_list() == [0, 1]

@@ -202,10 +202,7 @@ def aligned(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
     one, two = [list(map(str, ids)) for ids in (first, second)]
     blocks = SequenceMatcher(None, one, two).get_matching_blocks()
     same = [[start + step for start, size in spans for step in range(size)] for spans in spans_of(blocks)]
-    others = [
-        [place for place in range(len(tokens)) if place not in set(places)]
-        for tokens, places in zip((one, two), same, strict=True)
-    ]
+    others = [sorted({*range(len(tokens))} - {*places}) for tokens, places in zip((one, two), same, strict=True)]
     return Alignment((same[0][1:-1], same[1][1:-1]), (others[0], others[1]))
 
 

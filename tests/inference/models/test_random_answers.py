@@ -74,3 +74,16 @@ def test_it_is_one_source_among_others() -> None:
         parse_config(config(random={"seed": 4}, folder="somewhere"), "c.yaml")
     sources = "`checkpoint`, `folder`, `train`, `predictions`, `endpoint`, `random` and `answers`"
     assert f"expected exactly one of {sources}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("scoring", "low", "high"), [("sum", float("-inf"), 0), ("stereoset", 0, 1)])
+def test_sentences_have_scores_that_know_nothing(tmp_path: Path, scoring: str, low: float, high: float) -> None:
+    said = cell(tmp_path).predict(answer="likelihood", scoring=scoring)
+    scores = said["score"].to_numpy()
+    assert ((scores > low) & (scores < high)).all()
+    assert said["score"].n_unique() == len(ROWS)
+    # Of every two neighbours the first one is as often the likelier one.
+    assert (scores[::2] > scores[1::2]).mean() == pytest.approx(0.5, abs=0.05)
+    assert said["tokens_scored"].null_count() == len(ROWS)
+    assert set(said["scoring"]) == {scoring}
+    assert read_provenance(cell(tmp_path).out)["scoring"] == scoring

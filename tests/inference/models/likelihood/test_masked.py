@@ -11,9 +11,10 @@ import pytest
 import torch
 from sentences import BLANKS, PAIRS, PlainMasked, blanks_of, instances_of, pairs_of, scored, scores_of
 from shards import Cell
-from transformers import AutoTokenizer, BertConfig, BertForPreTraining
+from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForPreTraining
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.models.likelihood.masked import attention_received
 from biasgrid.inference.scorings import MASKED, SCORINGS, scorings_of
 from biasgrid.tables.files import read_provenance
 
@@ -148,12 +149,10 @@ def test_what_a_formula_cannot_score_is_refused(
     assert message in str(refused.value)
 
 
-def test_models_without_attentions_or_a_mask_are_refused(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
     folder = tmp_path / "unmasked"
     source = tiny_checkpoint("bert", MASKED)
     tokenizer = AutoTokenizer.from_pretrained(source)
-    from transformers import AutoModelForMaskedLM
-
     AutoModelForMaskedLM.from_pretrained(source).save_pretrained(folder)
     tokenizer.mask_token = None
     tokenizer.save_pretrained(folder)
@@ -194,3 +193,9 @@ def test_the_next_sentence_has_the_probability_of_its_head(tmp_path: Path, next_
 def test_a_model_without_that_head_is_refused(cell: Cells) -> None:
     with pytest.raises(ModelError, match="no weights for the task fill-mask"):
         scored(cell(instances_of([("Ann lied.", "Carl sat.", None)])), "next-sentence")
+
+
+def test_a_model_that_gives_no_attentions_is_refused() -> None:
+    for attentions in (None, (), (None,)):
+        with pytest.raises(ModelError, match="expected a scoring other than aula"):
+            attention_received(attentions, torch.zeros((1, 1), dtype=torch.int64))  # type: ignore[arg-type]

@@ -1,0 +1,78 @@
+"""The list of formulas, and how two sentences are aligned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biasgrid.inference.checkpoints.cost import ReadingMethod, RequestText, words_per_instance
+from biasgrid.inference.models.registry import BACK_ENDS
+from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, aligned, scorings_of
+
+TOKENS = st.lists(st.integers(0, 6), max_size=12)
+
+
+def test_planning_imports_nothing_heavy() -> None:
+    check = "import sys, biasgrid.inference.scorings; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "transformers", "polars", "numpy"} & set(loaded)
+
+
+def test_every_formula_is_of_one_kind_of_model() -> None:
+    kinds = [(MASKED, False), (CAUSAL, False), (CAUSAL, True)]
+    assert sorted(SCORINGS) == sorted(name for kind in kinds for name in scorings_of(*kind))
+    assert all((scoring.needs == "partner") == (scoring.reads != "all") for scoring in SCORINGS.values())
+    assert {task for (task, _), entry in BACK_ENDS.items() if ANSWER_KIND in entry.answers} == {MASKED, CAUSAL}
+
+
+@given(TOKENS, TOKENS)
+def test_places_of_an_alignment_are_all_places_once(one: list[int], two: list[int]) -> None:
+    first, second = [0, *one, 1], [0, *two, 1]
+    found = aligned(first, second)
+    shared = [[ids[place] for place in places] for ids, places in zip((first, second), found.shared, strict=True)]
+    assert shared[0] == shared[1]
+    for ids, same, others in zip((first, second), found.shared, found.differing, strict=True):
+        assert same == sorted(same)
+        assert not {*same} & {*others}
+        # Without the two that are the same at both ends.
+        assert len(same) + len(others) == len(ids) - 2
+
+
+@given(TOKENS)
+def test_a_sentence_shares_all_tokens_with_itself(ids: list[int]) -> None:
+    found = aligned([0, *ids, 1], [0, *ids, 1])
+    assert found.shared == (list(range(1, len(ids) + 1)),) * 2
+    assert found.differing == ([], [])
+
+
+def test_the_order_of_sentences_can_change_what_they_share() -> None:
+    one, two = [9, 1, 2, 8], [9, 2, 1, 8]
+    assert aligned(one, two).shared[0] != aligned(two, one).shared[1]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "tokens"),
+    [
+        # [CLS] The old cook lied . [SEP], once, or for each of the three that are shared without the ends.
+        ("aul", 7),
+        ("sss", 7),
+        ("cps", 3 * 7),
+        ("span-mean", 2 * 7),
+        ("pll", 5 * 7),
+        ("sum", 7),
+        ("context-mean", 7 + 6),
+        ("next-sentence", 7 + 6),
+    ],
+)
+def test_the_cost_is_that_of_all_inputs(scoring: str, tokens: int) -> None:
+    texts = [RequestText("The man lied.", "The old cook lied.", ())]
+    assert words_per_instance(texts, ReadingMethod(scoring=scoring)) == tokens
+
+
+def test_a_word_at_blank_costs_an_input_for_each_token() -> None:
+    texts = [RequestText("The BLANK lied.", "The old-cook lied.", ())]
+    assert words_per_instance(texts, ReadingMethod(scoring="stereoset")) == 3 * 8
