@@ -60,9 +60,9 @@ def test_another_scoring_may_be_named() -> None:
     asked = question("masked", layout="plain", masked="pll")
     assert asked is not None
     assert (asked.variant, asked.settings) == ("alone", {"scoring": "pll"})
-    served = question("served", layout="plain", served="sum")
+    served = question("served", layout="plain", served="echo-sum")
     assert served is not None
-    assert (served.answer, served.settings) == ("likelihood", {"scoring": "sum"})
+    assert (served.answer, served.settings) == ("likelihood", {"scoring": "echo-sum"})
 
 
 FAULTS = {
@@ -72,7 +72,7 @@ FAULTS = {
         "expected `causal` to be one of context-mean in this layout",
     ),
     "unknown": ({"layout": "plain", "causal": "cps"}, "in this layout, found 'cps'"),
-    "both": ({**LAYOUTS["both"], "masked": "aul"}, "expected no `masked`, as models are asked one of the `tasks`"),
+    "both": ({**LAYOUTS["both"], "masked": "aul"}, "expected no `masked`, as no such scoring is for these `tasks`"),
     "tasks": ({"layout": "plain", "tasks": ["intersentence"]}, "expected `tasks` only with `layout: stereoset`"),
     "prompt": ({"layout": "plain", "prompt": "Which?"}, "expected text that holds {first} and {second} once each"),
 }

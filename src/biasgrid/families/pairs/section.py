@@ -21,7 +21,7 @@ BLANK_SCORINGS = ("stereoset", "stereoset-biasbench")
 """Scorings that read a context with a blank."""
 DEFAULTS = {
     INTRASENTENCE: ("stereoset-biasbench", "mean", FORCED_CHOICE),
-    INTERSENTENCE: ("next-sentence", "context-mean", "context-mean"),
+    INTERSENTENCE: ("next-sentence", "context-mean", None),
 }
 DEFAULTS_OF_PAIRS = ("cps", "sum", FORCED_CHOICE)
 """How masked, causal and served models are scored where a dataset does not say it."""
@@ -56,7 +56,7 @@ class PairsDataset(DatasetSection):
     served: str | None = Field(
         None,
         description="how models behind a server do: `forced-choice`, which asks in both orders which sentence is more "
-        "likely, or a scoring of generative models where the server gives probabilities of prompts",
+        "likely, or `echo-sum` or `echo-mean`, where the server reads a sentence back with its probabilities",
     )
     prompt: str = Field(
         PROMPT, description=f"what `forced-choice` asks, with `{FIRST}` and `{SECOND}` where the sentences stand"
@@ -80,7 +80,7 @@ class PairsDataset(DatasetSection):
             if (name := getattr(self, key)) is not None:
                 fitting = [each for each in allowed if self.reads(each)]
                 if not fitting:
-                    raise KeysError(f"expected no `{key}`, as models are asked one of the `tasks` at a time")
+                    raise KeysError(f"expected no `{key}`, as no such scoring is for these `tasks`")
                 if name not in fitting:
                     raise KeysError(f"expected `{key}` to be {one_of(fitting)} in this layout, found {name!r}")
         return self
@@ -105,6 +105,6 @@ class PairsDataset(DatasetSection):
 ALLOWED = {
     "masked": scorings_of(MASKED),
     "causal": scorings_of(CAUSAL),
-    "served": [FORCED_CHOICE, *scorings_of(CAUSAL)],
+    "served": [FORCED_CHOICE, *scorings_of(CAUSAL, served=True)],
 }
 """The scorings that each key may name."""
