@@ -161,7 +161,7 @@ def texts_of(module: str) -> list[str]:
 
 def test_the_core_imports_and_names_no_family() -> None:
     names = {module.split(".")[1] for module in modules() if re.fullmatch(r"families\.\w+\.family", module)}
-    assert len(names) == 7
+    assert len(names) == 8
     core = [module for module in modules() if room(module) not in ("families", "formats")]
     folders = tuple(f"families.{name}" for name in names)
     assert [module for module in core if any(other.startswith(folders) for other in imports_of(module))] == []
@@ -169,8 +169,10 @@ def test_the_core_imports_and_names_no_family() -> None:
     one = "|".join(names)
     named = re.compile(rf"^({one})$|families[./]({one})\b|(^|; )({one}): ")
     found = {(module, text) for module in core for text in texts_of(module) if named.search(text)}
-    # The mode in which groups are compared case by case.
-    assert found == {("groups.records", "counterfactual")}
+    # The mode in which groups are compared case by case, and pairs of groups, subjects or names.
+    of_groups = ("report.figures.drawing.intervals", "report.figures.groups.group_differences")
+    pairs = {(module, "pairs") for module in (*of_groups, "stats.noise.components")}
+    assert found == {("groups.records", "counterfactual"), *pairs}
     root = PACKAGE.parents[1]
     workflow = [*root.glob("rules/*.smk"), *root.glob("workflow/scripts/*.py"), root / "Snakefile"]
     assert [path.name for path in workflow if re.search(rf"families\.({one})|\"({one})\"", path.read_text())] == []

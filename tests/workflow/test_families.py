@@ -24,7 +24,7 @@ NUMBERS = {
 }
 """A number of each dataset, as `explain` is asked for it."""
 PROBE = "word_lists/demo/choices.yaml"
-BENCHMARKS = {"multiple_choice", "decision"}
+BENCHMARKS = {"multiple_choice", "decision", "pairs"}
 """Families of public sets, which are no part of the demo."""
 
 

@@ -231,7 +231,8 @@ class ModelSource:
         runs_here: whether weights run here, so that prompts are written here.
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
-        is_precomputed: whether its answers are texts that are there, so that no probabilities can be read.
+        asks_server: whether a server is asked, whoever starts it.
+        is_precomputed: whether its answers are in a file, so that no probabilities can be read from a model.
     """
 
     name: ClassVar[str] = "itself"
@@ -243,6 +244,7 @@ class ModelSource:
     is_served: ClassVar[bool] = False
     is_control: ClassVar[bool] = False
     is_precomputed: ClassVar[bool] = False
+    asks_server: ClassVar[bool] = False
 
     model: Model
 

@@ -40,6 +40,7 @@ DOCUMENTS = (
     "docs/rewriting.md",
     "docs/public-benchmarks/bbq.md",
     "docs/public-benchmarks/discrim-eval.md",
+    "docs/public-benchmarks/pairs.md",
 )
 SCHEMA_TABLES = {
     "INSTANCES": instances.instances_schema({}, {"candidate1": None, "position1": None, **instances.OPTIONAL}),

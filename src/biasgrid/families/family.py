@@ -180,6 +180,9 @@ class Grid(Protocol):
     def fits(self, model: str, dataset: str) -> bool:
         """Says whether a dataset is for a model."""
 
+    def learned_datasets(self, model: str) -> Sequence[str]:
+        """Returns the datasets whose synthetic bias a model learns."""
+
 
 class PlannedInstances(Protocol):
     """What a dataset's variant asks, known without expanding it.

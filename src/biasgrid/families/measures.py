@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
@@ -168,6 +168,30 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     told = None if strongest is None else strongest.told
     row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
     return pl.DataFrame([row], schema_overrides={"flag": pl.String}).with_columns(is_claim=pl.lit(value=True))
+
+
+def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+    """Divides rows by some of their keys; without any they are one part.
+
+    Returns:
+        What each part is about, and the part of each row.
+    """
+    if not names:
+        return pl.DataFrame({"options": [""]}), np.zeros(len(table), dtype=np.int64)
+    keys = table.select(names).unique(maintain_order=True)
+    places = table.select(names).join(keys.with_row_index("number"), on=names, nulls_equal=True, maintain_order="left")
+    return keys, places["number"].to_numpy().astype(np.int64)
+
+
+def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
+    """Returns rows of numbers that have no value, with the reason."""
+    return sums.keys.filter(pl.Series(which)).with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
+
+
+def numbers_where(sums: Sums, which: BoolArray) -> Sums:
+    """Returns some of the numbers of a kind."""
+    along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
+    return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
 
 
 def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:

@@ -28,7 +28,7 @@ from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, Candidate, Sums, leave_one_out
+from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
@@ -48,7 +48,8 @@ ONE_OF_FACTOR = {
     ATTRIBUTES: "one attribute",
 }
 """Why a claim about all factors has no interval, where there is one alone."""
-UNIT_NAMES = {"templates": "cluster", "clusters": "cluster", "items": "item", "prompts": "prompt"}
+UNIT_NAMES = {"templates": "cluster"}
+"""What a unit of a factor is called, where that is not the factor's own name in the singular."""
 
 
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
@@ -88,7 +89,7 @@ def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.Data
     units, paired = along.present.sum(axis=1), difference_of_shares(along.sums).paired
     # With k units that all agree the least p is 2^(1 - k).
     few = paired & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
-    unit = UNIT_NAMES.get(part.factor, part.factor)
+    unit = unit_of_factor(part.factor)
     texts = [f"untestable: {count} {unit}s" if is_few else None for count, is_few in zip(units, few, strict=True)]
     named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
     for rows in rows_of_kind(named, settings):
@@ -102,7 +103,7 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     may_grow = settings.units.get(measure) != "share"
     first, values = over_first_factor(sums, may_grow=may_grow), sums.values
-    names = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS)]
+    names = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)]
     formats = sources_of_formats(sums, may_grow=may_grow)
     claims_all = sums.claims_all and bool(names)
     of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
@@ -135,6 +136,10 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
         )
         rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
         yield rows if claims_all else rows.drop_nulls("low")
+    if sums.factor != TEMPLATES and TEMPLATES in sums.along:
+        # They are parts of the units of the first factor, whose variance has theirs in it.
+        for parts in rows_of_kind(replace(part, along={TEMPLATES: part.along[TEMPLATES]}), settings):
+            yield parts.with_columns(is_claim=pl.lit(value=False)).drop_nulls("low")
 
 
 def over_formats(
@@ -154,6 +159,11 @@ def is_share(sums: Sums, settings: StatisticsSettings) -> bool:
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     of_unit = sums.interval == "unit" and settings.units.get(measure) == "share"
     return sums.interval == "effective Wilson" or of_unit
+
+
+def unit_of_factor(factor: str) -> str:
+    """Returns what a unit of a factor is called."""
+    return UNIT_NAMES.get(factor, factor.removesuffix("s"))
 
 
 def join_factors(factors: Iterable[str]) -> str:
@@ -302,7 +312,7 @@ def ends_of_candidate(
 
 def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
     """Returns the column `reason`: why numbers have no interval or no test, null where they have both."""
-    unit = UNIT_NAMES.get(sums.factor, sums.factor)
+    unit = unit_of_factor(sums.factor)
     text = (
         pl.when(pl.lit(sums.interval == "none")).then(pl.lit("a ratio without a direction"))
         .when(pl.col("value").is_null() | pl.col("value").is_nan()).then(pl.lit("no value"))
@@ -321,7 +331,7 @@ def is_constant(first: OverFactor) -> pl.Expr:
 
 def equal_in_all(sums: Sums) -> pl.Expr:
     """Says that numbers are the same in all units, and whether they are so in too few of these to be tested."""
-    unit = UNIT_NAMES.get(sums.factor, sums.factor)
+    unit = unit_of_factor(sums.factor)
     equal = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
     is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_OF_SIGN_TEST)
     return pl.when(is_untestable).then(pl.format("untestable: {}", equal)).otherwise(equal)
@@ -329,7 +339,7 @@ def equal_in_all(sums: Sums) -> pl.Expr:
 
 def too_few_to_test(sums: Sums) -> pl.Expr:
     """Says why numbers with an interval have no test; null where they have one or none is wanted."""
-    unit = UNIT_NAMES.get(sums.factor, sums.factor)
+    unit = unit_of_factor(sums.factor)
     is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
     return pl.when(is_few).then(pl.format("untestable: {} {}s", "clusters", pl.lit(unit)))
 

@@ -34,7 +34,8 @@ SUMS = table(
         "factor": column(
             pl.String,
             description="what the units are: `templates`, `items`, `prompts`, `subjects`, `others` (subjects that "
-            "they are compared with), `terms` or `attributes`; null where the number is not made of sums",
+            "they are compared with), `terms` or `attributes`, of pairs of sentences "
+            "`writers` or `targets`; null where the number is not made of sums",
             nullable=True,
         ),
         "finish": column(pl.String, description="what makes the number of the sums, such as `mean`", nullable=True),

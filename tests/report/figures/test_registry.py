@@ -10,6 +10,7 @@ from project import ROOT
 from biasgrid.base.references import load
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.multiple_choice.family import MULTIPLE_CHOICE_FIGURES as FIGURES_OF_OPTIONS
+from biasgrid.families.pairs.family import PAIR_FIGURES as FIGURES_OF_PAIRS
 from biasgrid.families.probe.family import FAMILY as PROBES
 from biasgrid.families.probe.family import PROBE_FIGURES as FIGURES_OF_PROBES
 from biasgrid.families.rewriting.family import REWRITING_FIGURES as FIGURES_OF_PROMPTS
@@ -26,6 +27,7 @@ FIGURES = (
     *(*FAMILY.grid_figures, *OWN_FIGURES, SUBJECT_GROUPS, *GROUP_FIGURES, *FIGURES_OF_STATEMENTS),
     *(*PROBES.grid_figures, *FIGURES_OF_PROBES, *FIGURES_OF_PROMPTS, SYNTHETIC_FIGURE, CONTROLS_FIGURE),
     *FIGURES_OF_OPTIONS,
+    *FIGURES_OF_PAIRS,
     CONVERGENCE_FIGURE,
 )
 

@@ -17,7 +17,16 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, empty, refused
+from biasgrid.families.measures import (
+    OUTCOME_DIFFERENCES,
+    coverage,
+    cut_short,
+    empty,
+    numbers_where,
+    parts_by_keys,
+    refused,
+    valueless,
+)
 from biasgrid.families.multiple_choice.evidence import evidence
 from biasgrid.families.multiple_choice.items import AMBIGUOUS, OPTIONS
 from biasgrid.families.multiple_choice.observe import READ, SAID, observe
@@ -90,11 +99,7 @@ class PartAnswers:
     @classmethod
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> PartAnswers:
         """Divides observations by some of their keys; without any they are one part."""
-        keys = table.select(names).unique(maintain_order=True) if names else pl.DataFrame({"options": [""]})
-        number = np.zeros(len(table), dtype=np.int64)
-        if names:
-            places = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
-            number = places["number"].to_numpy().astype(np.int64)
+        keys, number = parts_by_keys(table, names)
         templates, template = np.unique(table["template"].to_numpy(), return_inverse=True)
 
         def holds(test: pl.Expr) -> BoolArray:
@@ -321,17 +326,6 @@ def measures_of_part(answers: PartAnswers, names: Sequence[str]) -> Iterator[Sum
     if "template" not in names:
         for share_of in (coverage, refused, cut_short, empty):
             yield share_of(partial(share_of_outcome, answers)).named(share_of.__name__)
-
-
-def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
-    """Returns rows of numbers that have no value, with the reason."""
-    return sums.keys.filter(pl.Series(which)).with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
-
-
-def numbers_where(sums: Sums, which: BoolArray) -> Sums:
-    """Returns some of the numbers of a kind."""
-    along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
-    return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
 
 
 def mean_of_templates(sums: Sums) -> Sums:

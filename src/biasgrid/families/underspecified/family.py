@@ -138,8 +138,9 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
         learned = [
             dataset for dataset, section in underspecified_datasets(grid).items() if model.variant in section.variants
         ]
-        # Generative models may learn statements alone.
-        if not learned and name in grid.run.models and (model.variant is not None or model.task != GENERATIVE_TASK):
+        # Generative models may learn statements alone, and any model datasets of families without variants.
+        learns_others = model.task == GENERATIVE_TASK or bool(grid.learned_datasets(name))
+        if not learned and name in grid.run.models and (model.variant is not None or not learns_others):
             problem = f"{name!r} is trained on the synthetic bias of underspecified datasets, but answers none"
             yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` that a dataset has")
         variant = first.setdefault(model.task, model.variant)

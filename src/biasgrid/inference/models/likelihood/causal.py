@@ -65,7 +65,9 @@ class CausalLikelihood(SentenceBackEnd):
         self.model = model
         self.tokenizer = tokenizer
         self.choose_scoring(choices.scoring, CAUSAL)
-        start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+        # Some checkpoints name the token in the model's config alone.
+        known = (tokenizer.bos_token_id, tokenizer.eos_token_id, getattr(model.config, "bos_token_id", None))
+        start = next((token for token in known if token is not None), None)
         if start is None:
             raise ModelError(
                 "the tokenizer has no token for the beginning of a text, nor for its end; expected one, behind which "

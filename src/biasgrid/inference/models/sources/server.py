@@ -11,6 +11,8 @@ from biasgrid.inference.models.generation.section import GenerativeModel
 class ServerSource(ModelSource):
     """A server, whose section of the config is the key of its name."""
 
+    asks_server = True
+
     def check(self) -> None:
         """Refuses a server that uses a chat template where the model shall be asked plainly."""
         assert isinstance(self.model, GenerativeModel)

@@ -1,0 +1,200 @@
+"""Numbers of original code: CrowS-Pairs, AUL (Kaneko and Bollegala), bias-bench and StereoSet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from shards import Cell
+from small_pairs import instances_of, numbers_of, observed, pair_files, pairs_of, value_of
+from small_tables import with_keys
+
+from biasgrid.families.pairs.items import ALONE, PARTNER, TASKS
+from biasgrid.families.pairs.observe import observe
+from biasgrid.families.pairs.published import responses_of
+from biasgrid.inference.scorings import SCORINGS
+
+FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "benchmarks"
+PAIRS = FOLDER / "pairs"
+EXPECTED = PAIRS / "expected"
+pytestmark = pytest.mark.skipif(not PAIRS.is_dir(), reason="no golden files in ../shared/golden/benchmarks")
+ROUNDED = 0.005 + 1e-9
+"""Of numbers that are printed with two decimals."""
+ALL = "mode=all"
+
+
+@cache
+def results() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EXPECTED / "results.json").read_text())
+    return found
+
+
+def scored(instances: pl.DataFrame, scores: Mapping[tuple[int, str], float]) -> list[float | None]:
+    """Scores of instances by pair and role; what is no number is none."""
+    found = [scores.get((pair, str(role))) for pair, role in instances.select("pair", "role").iter_rows()]
+    return [None if each is None or math.isnan(each) else each for each in found]
+
+
+@pytest.mark.parametrize("model", ["bert", "roberta"])
+def test_shares_of_crows_pairs_are_those_of_its_script(model: str) -> None:
+    instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=PARTNER))
+    with (EXPECTED / f"crows_pairs_metric_{model}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    scores = {
+        (number, role): float(row[f"sent_{role}_score"]) for number, row in enumerate(rows) for role in ("more", "less")
+    }
+    numbers = numbers_of(observed(instances, scored(instances, scores), "cps"))
+    printed = results()[f"crows-pairs metric.py {model}"]
+    names = {
+        "Metric score": "stereotype_share",
+        "Stereotype score": "stereotype_share_stereo",
+        "Anti-stereotype score": "stereotype_share_antistereo",
+    }
+    for title, measure in names.items():
+        assert 100 * value_of(numbers, measure) == pytest.approx(float(printed[title]), abs=ROUNDED), title
+    count, percent = printed["Num. neutral"].split()
+    assert 100 * value_of(numbers, "neutral") == pytest.approx(float(percent), abs=ROUNDED)
+    assert round(value_of(numbers, "neutral") * len(rows)) == int(count)
+
+
+AUL = [
+    (model, scoring, data)
+    for model in ("bert", "roberta")
+    for data in ("cp", "ss")
+    for scoring in ("aul", "aula", "cps", "sss")
+]
+
+
+@pytest.mark.parametrize(("model", "scoring", "data"), AUL)
+def test_shares_of_aul_are_those_of_its_script(model: str, scoring: str, data: str) -> None:
+    expected = results()[f"aul evaluate.py {model} {data} {scoring}"]
+    files = pair_files(PAIRS / "pairs.csv", variant=PARTNER) if data == "cp" else pair_files(
+        PAIRS / "stereoset.json", layout="stereoset", variant=PARTNER
+    )  # fmt: skip
+    instances, pairs = instances_of(files), pairs_of(files).pairs
+    scores = {
+        (number, role): score
+        for number, both in enumerate(expected["scores_stereo_anti"])
+        for role, score in zip(("more", "less"), both, strict=True)
+    }
+    numbers = numbers_of(observed(instances, scored(instances, scores), scoring))
+    is_whole = None not in scored(instances, scores)
+    options = "" if is_whole else ALL
+    printed = dict(line.rsplit(" ", 1) for line in expected["printed"])
+    assert 100 * value_of(numbers, "stereotype_share", options) == pytest.approx(
+        float(printed["Bias score:"]), abs=ROUNDED
+    )
+    for kind in {pair.type for pair in pairs}:
+        # A type without any such pair is not printed.
+        share = 100 * value_of(numbers, "stereotype_share", options_of_type(numbers, kind), bias_type=kind)
+        assert share == pytest.approx(float(printed.get(kind, 0)), abs=ROUNDED), kind
+
+
+def options_of_type(numbers: pl.DataFrame, kind: str) -> str:
+    return ALL if len(numbers.filter(measure="stereotype_share", options=ALL, bias_type=kind)) else ""
+
+
+@pytest.mark.parametrize("model", ["bert", "roberta", "gpt2"])
+def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
+    expected = results()[f"bias-bench crows.py {model}"]
+    instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=ALONE))
+    pairs = {
+        (pair.more, pair.less): number for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)
+    }
+    rows = expected[next(name for name in expected if name.startswith("rows"))]
+    # bias-bench skips pairs without tokens that differ.
+    found = {pairs[row[0], row[1]]: row for row in rows}
+    scores = {
+        (number, role): score
+        for number, row in found.items()
+        for role, score in zip(("more", "less"), row[2:4], strict=True)
+    }
+    numbers = numbers_of(observed(instances, scored(instances, scores), "span-mean"))
+    for kind, share in expected["scores"].items():
+        keys = {} if kind == "all" else {"bias_type": kind}
+        if share != "ZeroDivisionError":
+            assert 100 * value_of(numbers, "stereotype_share", **keys) == pytest.approx(share, abs=ROUNDED), kind
+
+
+STEREOSET = [
+    "original_bert",
+    "biasbench_bert",
+    "original_roberta",
+    "biasbench_roberta",
+    "original_gpt2",
+    "biasbench_gpt2",
+]
+NAMES = {"LM Score": "language_model_score", "SS Score": "stereotype_score", "ICAT Score": "icat"}
+
+
+def stereoset_numbers(file: Path, predictions: Path, tasks: Sequence[str]) -> pl.DataFrame:
+    instances = instances_of(pair_files(file, layout="stereoset", tasks=tasks))
+    scores = {row["prompt"]: float(row["response"]) for row in responses_of(predictions)}
+    said = [scores[name] for name in instances["item_id"].cast(pl.String)]
+    return numbers_of(observed(instances, said))
+
+
+@pytest.mark.parametrize("name", STEREOSET)
+def test_numbers_of_stereoset_are_those_of_its_script(name: str) -> None:
+    predictions = EXPECTED / f"stereoset_predictions_{name}.json"
+    tasks = [task for task in TASKS if task in json.loads(predictions.read_text())]
+    numbers = stereoset_numbers(PAIRS / "stereoset.json", predictions, tasks)
+    expected = results()[f"stereoset evaluation.py {name}"]
+    assert_same(numbers, expected["overall"])
+    for task in tasks:
+        of_task = {"attribute_group": task} if len(tasks) > 1 else {}
+        for domain, row in expected[task].items():
+            keys = of_task | ({} if domain == "overall" else {"bias_type": domain})
+            assert_same(numbers, row, **keys)
+
+
+def assert_same(numbers: pl.DataFrame, expected: Mapping[str, float], **keys: str) -> None:
+    for title, measure in NAMES.items():
+        assert 100 * value_of(numbers, measure, **keys) == pytest.approx(expected[title], abs=1e-9), (title, keys)
+
+
+UNQOVER = FOLDER.parent / "unqover/checkpoints"
+CHECKPOINTS = {
+    "bert": UNQOVER / "tiny-bert-base-uncased-lm",
+    "roberta": UNQOVER / "tiny-roberta-base-lm",
+    "gpt2": PAIRS / "tiny-gpt2",
+}
+OWN_SCORES = [
+    *((f"crows-pairs metric.py {model}", model, "cps", "cp") for model in ("bert", "roberta")),
+    *((f"aul evaluate.py {model} cp aul", model, "aul", "cp") for model in ("bert", "roberta")),
+    *((f"aul evaluate.py {model} cp aula", model, "aula", "cp") for model in ("bert", "roberta")),
+    *((f"aul evaluate.py {model} cp sss", model, "sss-table", "cp") for model in ("bert", "roberta")),
+    ("bias-bench crows.py gpt2", "gpt2", "mean", "cp"),
+    ("stereoset evaluation.py original_roberta", "roberta", "stereoset", "ss"),
+    ("stereoset evaluation.py biasbench_roberta", "roberta", "stereoset-biasbench", "ss"),
+    ("stereoset evaluation.py biasbench_gpt2", "gpt2", "mean", "ss"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "model", "scoring", "data"), OWN_SCORES)
+def test_own_scores_of_the_same_models_give_the_same_numbers(
+    tmp_path: Path, name: str, model: str, scoring: str, data: str
+) -> None:
+    variant = SCORINGS[scoring].needs or ALONE
+    file, layout = ("pairs.csv", "crows-pairs") if data == "cp" else ("stereoset.json", "stereoset")
+    instances = with_keys(instances_of(pair_files(PAIRS / file, layout=layout, variant=variant)))
+    cell = Cell(tmp_path / "cell", SCORINGS[scoring].task, instances, CHECKPOINTS[model])
+    said = cell.predict(answer="likelihood", scoring=scoring)
+    numbers = numbers_of(observe(instances, said, {"scoring": scoring}))
+    expected = results()[name]
+    if data == "ss":
+        assert_same(numbers, expected["overall"])
+        return
+    printed = expected.get("scores", {}).get("all") or expected.get("Metric score")
+    if printed is None:
+        printed = dict(line.rsplit(" ", 1) for line in expected["printed"])["Bias score:"]
+    options = ALL if said["score"].null_count() else ""
+    assert 100 * value_of(numbers, "stereotype_share", options) == pytest.approx(float(printed), abs=ROUNDED)
