@@ -165,15 +165,15 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
         "answers",
         {"answers": str(path)},
     )
-    said = cell.predict()
+    said = cell.predict(answer="text")
     assert said["response"].to_list() == ["?owT", "", "?enO"]
     assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
     path.write_text(path.read_text().splitlines()[0])
     with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
-        cell.predict_anew()
+        cell.predict_anew(answer="text")
     path.write_text("")
     with pytest.raises(InputError, match="holds no answers"):
-        cell.predict_anew()
+        cell.predict_anew(answer="text")
 
 
 def test_a_config_names_the_file_in_place_of_a_checkpoint(general: Path) -> None:
