@@ -117,7 +117,7 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
     """Runs the harness's own task of BBQ on the small items, and the tasks that `export lm-eval` writes."""
     from tiny_writers import save_writer
 
-    save_writer(world / "model", "gpt2", positions=512, ends=10)
+    save_writer(world / "model", "gpt2", positions=512, ends=2)
     tasks = world / "tasks"
     command = [Path(sys.executable).with_name("biasgrid"), "export", "lm-eval", "config.yaml", "--out", tasks]
     subprocess.run([*command, "--dataset", "kind", "--dataset", "loans"], check=True, cwd=world)
@@ -132,7 +132,16 @@ def make_lm_eval_logs(programs: Path, world: Path, out: Path) -> None:
     offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(world / "cache"), "TOKENIZERS_PARALLELISM": "false"}
     for named in ("bbq_of_own_items", "biasgrid_kind,biasgrid_loans"):
         arguments = ["--tasks", named, "--include_path", tasks, "--output_path", world / "lm-eval", "--log_samples"]
-        model = ["--model", "hf", "--model_args", "pretrained=model", "--device", "cpu", "--batch_size", "8"]
+        model = [
+            "--model",
+            "hf",
+            "--model_args",
+            "pretrained=model,add_bos_token=False",
+            "--device",
+            "cpu",
+            "--batch_size",
+            "8",
+        ]
         subprocess.run(
             [programs / "lm_eval", "run", *model, *arguments], check=True, cwd=world, env=os.environ | offline
         )

@@ -11,12 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from cells_of_logs import cell_of, imported
 from jsonschema import Draft7Validator
-from pipeline import Pipeline
-from real_logs import CONFIG, KEPT, TEMPLATES, letter_of, write_world
-from typer.testing import CliRunner
+from real_logs import KEPT, TEMPLATES, letter_of, write_world
 
-from biasgrid.cli.app import app
 from biasgrid.tables.files import read_provenance
 
 LM_EVAL, INSPECT = KEPT / "lm-eval/tiny-gpt2", KEPT / "inspect"
@@ -24,28 +22,11 @@ LM_EVAL, INSPECT = KEPT / "lm-eval/tiny-gpt2", KEPT / "inspect"
     list(LM_EVAL.glob(f"samples_{name}*")) for name in ("bbq", "biasgrid_kind", "biasgrid_loans")
 )
 SCHEMAS = Path(__file__).parent / "schemas"
-runner = CliRunner()
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
     return write_world(tmp_path / "world")
-
-
-def imported(world: Path, name: str, log: Path, dataset: str, *more: str) -> tuple[int, str]:
-    """Runs the command as a user does; returns its exit code and what it prints, on one line and without the folder."""
-    out = world.parent / f"{dataset}.jsonl"
-    command = ["import", name, str(log), "--config", str(world), "--dataset", dataset, "--out", str(out), *more]
-    result = runner.invoke(app, command)
-    return result.exit_code, " ".join(result.output.split()).replace(f"{world.parents[1]}/", "")
-
-
-def cell_of(world: Path, name: str, log: Path, dataset: str) -> Pipeline:
-    """Imports a log and runs all stages on its answers."""
-    code, output = imported(world, name, log, dataset)
-    assert code == 0, output
-    section = {"task": "text-generation", "answers": str(world.parent / f"{dataset}.jsonl")}
-    return Pipeline(world.parent, section, CONFIG["datasets"][dataset])
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -45,7 +45,10 @@ EXAMPLES = {
         "mine.yaml --dataset my-probe --out tasks",
     ),
     "inspect": ("log.eval --config mine.yaml --dataset bbq --out answers.jsonl", ""),
-    "eee": ("samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl", "results --model b --out records"),
+    "eee": (
+        "samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl",
+        "results/demo --model b --organization Me --out records",
+    ),
     "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
 }
 """What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""
@@ -55,7 +58,7 @@ LOGS = "biasgrid.formats.logs.commands"
 FORMATS_OF_ALL = {
     "lm-eval": Format(f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
     "inspect": Format(f"{LOGS}:import_inspect"),
-    "eee": Format(f"{LOGS}:import_eee"),
+    "eee": Format(f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
 }
 """Formats that any family may be in."""
 

@@ -66,3 +66,18 @@ def export_lm_eval(
     from biasgrid.formats.logs.tasks import export_tasks
 
     return export_tasks(Requests.of(config_of_import(config, dataset or [])), out)
+
+
+def export_eee(
+    results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
+    model: Annotated[str, typer.Option(help="name of the model")],
+    out: Annotated[Path, typer.Option(help="the folder to write")],
+    organization: Annotated[str, typer.Option(help="who has measured, as the record says it")],
+    relationship: Annotated[
+        str, typer.Option(help="to who made the model: first_party, third_party, collaborative or other")
+    ] = "third_party",
+) -> list[str]:
+    """Writes the headline numbers of a model as records of Every Eval Ever (schema 0.3.0), with their intervals."""
+    from biasgrid.formats.logs.records import export_records
+
+    return export_records(results, model, out, organization, relationship)
