@@ -62,6 +62,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "title": "Own items",
         "datasets": {"dataset": {"title": "Age", "about": [], "control_of": None}},
         "models": {"model": {"keys": {"answers": "/somewhere/written.jsonl"}}},
+        "cells": [{"dataset": "dataset", "model": "model"}],
         "word_lists": {"dataset/written": "0123456789abcdef"},
     }
     (world.parent / "results/manifest.json").write_text(json.dumps(manifest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,13 +102,15 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
     for (dataset,), part in rows.group_by("dataset", maintain_order=True):
         name, now = str(dataset), str(int(time.time()))
         about = manifest["datasets"][name]
+        cells = [cell for cell in manifest["cells"] if (cell["dataset"], cell["model"]) == (name, model)]
+        logs = [log for cell in cells for log in cell.get("logs", [])]
         record: Record = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": f"{name}/{model}/{now}",
             "retrieved_timestamp": now,
-            "source_metadata": source,
+            "source_metadata": source | source_of_logs(logs),
             "eval_library": {"name": LIBRARY, "version": manifest["biasgrid"]},
-            "model_info": model_info(model, manifest["models"].get(model) or {}, part["label"][0]),
+            "model_info": model_info(model, manifest["models"].get(model) or {}, part["label"][0], logs),
             "evaluation_results": [*results_of(part, about, facts, level, manifest)],
         }
         if record["evaluation_results"]:
@@ -205,14 +207,20 @@ def uncertainty_of(row: Mapping[str, Any], score: Score, level: float) -> Record
     return {"uncertainty": {"confidence_interval": interval, **clusters}}
 
 
-def model_info(model: str, record: Mapping[str, Any], label: str) -> Record:
+def source_of_logs(logs: Sequence[Mapping[str, str]]) -> Record:
+    """Says which harness has asked the model, where answers are from a log; nothing where biasgrid has."""
+    texts = [", ".join(f"{name} {value}" for name, value in log.items()) for log in logs]
+    return {"additional_details": {"answers_from": "; ".join(texts)}} if texts else {}
+
+
+def model_info(model: str, record: Mapping[str, Any], label: str, logs: Sequence[Mapping[str, str]]) -> Record:
     """Returns what is known of a model; where it lies on a disk is not told."""
     checkpoint = record.get("checkpoint")
-    has_weights = bool(record.get("weights"))
+    named = next((log["model"] for log in logs if "model" in log), model)
     details = {
-        "deployment_type": "self_deployed" if has_weights else "unknown",
+        "deployment_type": "self_deployed" if record.get("weights") else "unknown",
         "model_availability": "open_weights" if checkpoint else "unknown",
         "name_in_config": model,
     }
     known = {name: str(record[name]) for name in ("revision", "weights", "tokenizer") if record.get(name)}
-    return {"name": label, "id": checkpoint or model, "additional_details": details | known}
+    return {"name": label, "id": checkpoint or named, "additional_details": details | known}
