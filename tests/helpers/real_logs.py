@@ -22,6 +22,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests/formats/logs/kept"
 LM_EVAL, INSPECT = "lm-eval[hf]", "inspect_ai"
+KEPT_ENVIRONMENTS = "BIASGRID_HARNESSES"
+"""The variable that names a folder in which the environments of the harnesses are kept from run to run."""
 TEMPLATES = ("1", "2", "3", "4")
 ITEMS_A_TEMPLATE = 4
 STATEMENTS = """\
@@ -100,14 +102,15 @@ def letter_of(item: Mapping[str, Any]) -> str:
 
 
 def environment(folder: Path, package: str) -> Path:
-    """Makes a virtual environment with a package and returns its folder of programs.
+    """Makes a virtual environment with a package in a folder and returns its folder of programs.
 
     Raises:
         CalledProcessError: the package cannot be had.
     """
+    folder = Path(os.environ.get(KEPT_ENVIRONMENTS, folder)) / package.partition("[")[0]
     programs = folder / "bin"
     if not programs.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, text=True)
     torch = ["torch==2.13.0"] if package == LM_EVAL else []
     subprocess.run([programs / "pip", "install", "-q", package, *torch], check=True, capture_output=True, text=True)
     return programs
@@ -173,8 +176,8 @@ def make_inspect_logs(programs: Path, world: Path, out: Path) -> None:
 def make_logs(environments: Path, world: Path, out: Path) -> None:
     """Makes all logs anew."""
     write_world(world)
-    make_lm_eval_logs(environment(environments / "lm-eval", LM_EVAL), world, out / "lm-eval")
-    make_inspect_logs(environment(environments / "inspect", INSPECT), world, out / "inspect")
+    make_lm_eval_logs(environment(environments, LM_EVAL), world, out / "lm-eval")
+    make_inspect_logs(environment(environments, INSPECT), world, out / "inspect")
 
 
 def leaks(folder: Path) -> list[str]:

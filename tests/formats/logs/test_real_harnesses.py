@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 def programs_of(folder: Path, package: str) -> Path:
     """Returns the programs of an environment with a package, or skips where it cannot be had."""
     try:
-        return environment(folder / "environment", package)
+        return environment(folder, package)
     except subprocess.CalledProcessError as error:
         pytest.skip(f"{package} cannot be installed: {str(error.stderr).strip().splitlines()[-1]}")
 
