@@ -47,9 +47,10 @@ def write_core(folder: Path) -> None:
     families = folder / "src/biasgrid/families"
     for built_in in (path for path in families.iterdir() if (path / "family.py").exists()):
         shutil.rmtree(built_in)
-    # Files of other projects are read and written for the families.
+    # Files of other projects are read and written for the families, but for logs of harnesses, which may be of any.
     for format_folder in (path for path in (folder / "src/biasgrid/formats").iterdir() if path.is_dir()):
-        shutil.rmtree(format_folder)
+        if format_folder.name != "logs":
+            shutil.rmtree(format_folder)
     (folder / "workflow/scripts/fetch_predictions.py").unlink()
     # Tests of plugins add the page's family by its own name.
     (families / "example.py").write_text(code()["greetings"].replace('name = "greetings"', 'name = "example"'))

@@ -21,6 +21,7 @@ HOLD_OLD_WORDS = {
     *("CHANGELOG.md", "src/biasgrid/base/renamed.py"),
     *("tests/test_renamed.py", "tests/test_words.py", "tests/test_compare_results.py", "tests/runs/test_checks.py"),
     *("tests/helpers/compare_results.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
+    "tests/formats/logs/schemas/LICENSE",
     *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),
 }
 """Files that say what was renamed, or read and write the words of UnQover's files."""

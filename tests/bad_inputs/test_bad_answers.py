@@ -104,4 +104,6 @@ def test_items_of_one_text_have_one_answer(tmp_path: Path, monkeypatch: pytest.M
 def test_a_model_that_gives_no_such_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = project(tmp_path, "probe", [*map(row, LETTERS, GROUPS)])
     monkeypatch.chdir(tmp_path)
-    assert "models.there: gives no `choice`, which 'probe' asks for, but `text`; expected a model" in validated(config)
+    told = validated(config)
+    assert "answers.jsonl, line 1, scores: no log-likelihoods of options, which the dataset reads; expected" in told
+    assert "or `answers: written` in the dataset" in told

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import ModelCard
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
 from small_measures import measures_of, table_of
 from typer.testing import CliRunner
 
@@ -74,6 +75,58 @@ def test_the_hub_reads_what_was_measured(results: Path) -> None:
     assert (corrected.metric_value, corrected.dataset_name, corrected.task_type) == (0.17, "Gender", "fill-mask")
     assert corrected.metric_args == {"low": 0.1, "high": 0.24, "level": 0.9, "clusters": 4, "n": 32}
     assert found["mu"].metric_args == {"null_mean": 0.1, "clusters": 4, "n": 32}
+
+
+def test_n_is_how_much_was_measured_whatever_a_number_averages(results: Path) -> None:
+    """`mu` is a mean over 8 subjects, of 192 swap groups: beside both stands what the summary says."""
+    rows = [row | {"n": 8} for row in ROWS[:1]] + [row | {"n": 192} for row in ROWS[1:2]]
+    rows += [{"model": "new", "measure": "significant_tests", "value": 3.0, "n": 60, "clusters": 4}]
+    rows += [{"model": "new", "measure": "eta", "value": 0.1, "n": 192, "clusters": 4}]
+    claims = {"claims": {"units": {"gender": "swap groups"}}}
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, claims)
+    assert card(results, "--model", "new", "--out", str(results / "card.md"))[0] == 0
+    found = {one.metric_type: one.metric_args for one in ModelCard.load(results / "card.md").data.eval_results}
+    assert {(each["n"], each["n_counts"]) for each in found.values()} == {(192, "swap groups")}
+    assert found["significant_tests"]["tested"] == 60
+    assert "| gender |  | mu | 0.200 | noise alone gives 0.100 | 4 | 192 |" in (results / "card.md").read_text()
+
+
+def test_numbers_of_a_registered_benchmark_are_entries_of_the_hub(results: Path) -> None:
+    named = {"bias_type": "age", "generalises_to": "clusters"}
+    write_table(table_of(SUMMARY, [row | named for row in ROWS], **NAMED), results / "summary.parquet", SUMMARY, {})
+    path = results / "repository/README.md"
+    arguments = ("--out", str(path), "--benchmark", "gender=someone/set:{bias_type}:mu_corrected")
+    assert card(results, "--model", "new", *arguments)[0] == 0
+    content = yaml.safe_load((path.parent / ".eval_results/gender.yaml").read_text())
+    assert content == [
+        {
+            "dataset": {"id": "someone/set", "task_id": "age"},
+            "value": 0.17,
+            "notes": "mu_corrected of age, 95 % CI 0.100 to 0.240 over clusters (4 clusters); biasgrid 0.1.0",
+        }
+    ]
+    (entry,) = parse_eval_result_entries(content)
+    assert (entry.dataset_id, entry.task_id, entry.value) == ("someone/set", "age", 0.17)
+
+
+BENCHMARKS = {
+    "gender": "expected DATASET=OWNER/NAME:TASK",
+    "gendre=a/b:c": "unknown name 'gendre' (did you mean 'gender'?)",
+    "gender=a/b:c:mo": "unknown name 'mo'; expected one of mu, mu_corrected, strength",
+    "gender=a/b:c:strength": "strength of gender has no value",
+    "gender=a/b:c:mu": "mu of gender has 2 numbers (age, faith) for one task; expected a task that holds {bias_type}",
+}
+
+
+@pytest.mark.parametrize(("option", "message"), BENCHMARKS.items())
+def test_a_benchmark_that_says_too_little_is_refused(results: Path, option: str, message: str) -> None:
+    rows = [row | {"bias_type": name} for name in ("age", "faith") for row in ROWS[:3]]
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
+    code, told = card(results, "--model", "new", "--out", str(results / "card.md"), "--benchmark", option)
+    assert code == 2
+    assert message in " ".join(told.split())
+    assert not (results / "card.md").exists()
+    assert card(results, "--model", "new", "--benchmark", "gender=a/b:c")[0] == 2
 
 
 def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(results: Path) -> None:

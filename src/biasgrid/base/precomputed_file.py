@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +14,10 @@ from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
 RESPONSE_COLUMNS = ("prompt", "group", "repetition", "response")
+LOG_COLUMNS = ("scores", "source")
+"""Columns that an import from a log adds."""
+SCORES_EXPECTED = 'an object with the log-likelihood of each option, such as {"Yes": -1.5, "No": -0.7}'
+SOURCE_EXPECTED = "an object that says where the response is from"
 RESPONSES_EXPECTED = "answers with the columns prompt, group, repetition and response"
 PROMPT_CHARACTERS = 60
 """How many characters of a prompt are shown."""
@@ -26,6 +32,8 @@ class PrecomputedResponse(NamedTuple):
         repetition: 0 for the first response to a prompt.
         response: the text, empty where there is none.
         where: its place in the file, for messages.
+        scores: the log-likelihoods of options by their texts, None where a text was written.
+        source: the harness, its version, the model, the task and the date of a log, None where nothing is said.
     """
 
     prompt: str
@@ -33,6 +41,8 @@ class PrecomputedResponse(NamedTuple):
     repetition: int
     response: str
     where: str
+    scores: Mapping[str, float] | None = None
+    source: Mapping[str, str] | None = None
 
 
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
@@ -47,7 +57,7 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     faults: list[Fault] = []
     responses: dict[tuple[str, str, int], PrecomputedResponse] = {}
     try:
-        for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED):
+        for row in read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED, LOG_COLUMNS):
             found = list(faults_of_row(path, row))
             faults += found
             if found:
@@ -55,8 +65,9 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
             values, repetition = row.values, repetition_number(row.values["repetition"])
             assert repetition is not None
             response = PrecomputedResponse(
-                values["prompt"], values["group"], repetition, values["response"] or "", row.where
-            )
+                values["prompt"], values["group"], repetition, values["response"] or "", row.where,
+                mapping_of(values["scores"]) or None, mapping_of(values["source"]) or None,
+            )  # fmt: skip
             first = responses.setdefault(response[:3], response)
             if first is not response:
                 problem = f"the answer of {request_text(*response[:3])} is in {first.where} too"
@@ -82,6 +93,31 @@ def faults_of_row(path: Path, row: FileRow) -> Iterator[Fault]:
         )
     elif HALF_CHARACTER.search(row.values["response"] or ""):
         yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
+    scores = mapping_of(row.values["scores"])
+    if scores is None or not all(map(is_log_likelihood, scores.values())):
+        yield Fault(str(path), f"{row.where}, scores", value_text(row.values["scores"]), SCORES_EXPECTED)
+    if mapping_of(row.values["source"]) is None:
+        yield Fault(str(path), f"{row.where}, source", value_text(row.values["source"]), SOURCE_EXPECTED)
+
+
+def mapping_of(value: Any) -> Mapping[str, Any] | None:
+    """Returns an object, which CSV and Parquet have as JSON; empty where there is no value, None where it is no object.
+
+    Keys without a value are left out: a table has all keys in each of its rows.
+    """
+    if value is None or value == "":
+        return {}
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else None
+
+
+def is_log_likelihood(value: Any) -> bool:
+    """Says whether a value is the logarithm of a probability."""
+    return type(value) in (int, float) and not math.isnan(value) and value <= 0
 
 
 def repetition_number(value: Any) -> int | None:

@@ -27,23 +27,24 @@ class FileRow(NamedTuple):
     values: Mapping[str, Any]
 
 
-def read_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
+def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
     """Yields some columns of the rows of a file, by its ending.
 
     Args:
         path: the file, `.jsonl`, `.csv` or `.parquet`.
         columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
         expected: what the file should be, for messages.
+        optional: names of columns that may be missing, whose values are None then.
 
     Raises:
         InputError: it cannot be read, is none of these, or lacks a column.
     """
     if path.suffix not in READERS:
         raise InputError([Fault(str(path), "", f"the ending {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")])
-    yield from READERS[path.suffix](path, columns, expected)
+    yield from READERS[path.suffix](path, columns, expected, optional)
 
 
-def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
+def json_lines(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
     """Yields rows of a file that has an object in each line; blank lines do not count."""
     with open_text(path, expected) as file:
         for number, line in enumerate(file, start=1):
@@ -58,10 +59,10 @@ def json_lines(path: Path, columns: Sequence[str], expected: str) -> Iterator[Fi
                 raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
             values = nested_values(content)
             check_file_columns(path, where, columns, list(values))
-            yield FileRow(where, {name: values[name] for name in columns})
+            yield FileRow(where, {name: values.get(name) for name in (*columns, *optional)})
 
 
-def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
+def csv_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
     """Yields rows of a file whose first line names its columns."""
     with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
@@ -69,13 +70,13 @@ def csv_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[File
             if reader.fieldnames is not None:
                 check_file_columns(path, "line 1", columns, list(reader.fieldnames))
             for row in reader:
-                yield FileRow(f"line {reader.line_num}", {name: row[name] for name in columns})
+                yield FileRow(f"line {reader.line_num}", {name: row.get(name) for name in (*columns, *optional)})
         except csv.Error as error:
             where = f"line {reader.line_num}"
             raise InputError([Fault(str(path), where, f"not CSV ({error})", expected)]) from None
 
 
-def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[FileRow]:
+def parquet_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
     """Yields rows of a table."""
     import polars as pl  # slow to load, and needed for such files alone
 
@@ -83,14 +84,15 @@ def parquet_rows(path: Path, columns: Sequence[str], expected: str) -> Iterator[
         try:
             schema = pl.read_parquet_schema(path)
             check_file_columns(path, "", columns, [*schema, *(name for name in columns if is_nested(name, schema))])
-            chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in columns)
+            known = [*columns, *(name for name in optional if name in schema)]
+            chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in known)
             table = pl.read_parquet(path, columns=list(chosen), glob=False)
         except pl.exceptions.PolarsError as error:
             reason = str(error).strip().splitlines()[0]
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         values = nested_values(row)
-        yield FileRow(f"row {number}", {name: values.get(name) for name in columns})
+        yield FileRow(f"row {number}", {name: values.get(name) for name in (*columns, *optional)})
 
 
 def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
@@ -126,7 +128,7 @@ def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-READERS: Mapping[str, Callable[[Path, Sequence[str], str], Iterator[FileRow]]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str], str, Sequence[str]], Iterator[FileRow]]] = {
     ".jsonl": json_lines,
     ".csv": csv_rows,
     ".parquet": parquet_rows,

@@ -144,7 +144,7 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
         if check and not config.models[model].source.brings_instances:
             expand = load(stage(config.reference_of_family(dataset), "expand")).expand
             for instances in expand(lists[dataset, question.variant]).parts:
-                yield from load_reference(check)(config.models[model], instances)
+                yield from load_reference(check)(config.models[model], instances, question.answer)
 
 
 def template_cluster_faults(config: Config, source: str, dataset: str, content: Lists) -> Iterator[Fault]:

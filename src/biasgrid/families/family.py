@@ -331,6 +331,16 @@ class Family(ABC):
         """Yields what is wrong with lists that are right in themselves: they do not fit the dataset's section."""
         yield from ()
 
+    def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
+        """Returns the `item_id` of what a sample in the log of another harness asks, None where it asks no such item.
+
+        Samples of other families are found by what the model read.
+
+        Args:
+            fields: what the log says of the item, such as the fields of the benchmark that the harness has asked.
+        """
+        return None
+
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns synthetic bias learns that of a dataset: of all that it is asked."""
         train = grid.models[model].train

@@ -14,6 +14,7 @@ from biasgrid.report.page import markdown_template
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number, with_minus
 from biasgrid.tables.metric import CONTROL
+from biasgrid.tables.summary import SIGNIFICANT, line_counts
 
 DASH = "\N{EN DASH}"
 
@@ -88,9 +89,18 @@ def card_of(
 
 
 def results(card: Card) -> Iterator[EvalResult]:
-    """Yields the headlines that have a value, with intervals as arguments of their metrics."""
+    """Yields the headlines that have a value, with intervals as arguments of their metrics.
+
+    Their `n` is that of the summary, how much was measured of a dataset, and not how many means a number averages.
+    """
+    counts = line_counts(card.summary)
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
-        known = {name: row[name] for name in ("low", "high", "null_mean", "clusters", "n") if row[name] is not None}
+        known = {name: row[name] for name in ("low", "high", "null_mean", "clusters") if row[name] is not None}
+        known["n"] = counts[row["dataset"], row["bias_type"]]
+        if row["dataset"] in card.facts.units:
+            known["n_counts"] = card.facts.units[row["dataset"]]
+        if row["measure"] == SIGNIFICANT:
+            known["tested"] = row["n"]
         yield EvalResult(
             task_type=card.cells[row["dataset"]]["task"],
             dataset_type=f"biasgrid/{row['dataset']}",
@@ -106,13 +116,13 @@ def results(card: Card) -> Iterator[EvalResult]:
 
 def card_text(card: Card) -> str:
     """Returns the Markdown."""
-    rows = card.summary.filter("headline").to_dicts()
+    rows, counts = card.summary.filter("headline").to_dicts(), line_counts(card.summary)
     controls = card.summary.filter(measure=CONTROL).to_dicts()
     flags = card.summary.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
     record = card.manifest["models"].get(card.model, {})
     return markdown_template("card.md").render(
         card=card,
-        rows=[row | in_words(row, card.facts) for row in rows],
+        rows=[row | in_words(row, card.facts) | {"n": counts[row["dataset"], row["bias_type"]]} for row in rows],
         trial=card.facts.trial_text([card.model]),
         asked_in_part=card.facts.coverage_sentences([card.model]),
         factors=list(dict.fromkeys(row["generalises_to"] for row in rows if row["low"] is not None)),
@@ -128,7 +138,7 @@ def card_text(card: Card) -> str:
 
 def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
     """Returns the value of a number, and its interval or noise floor, in words."""
-    if row["measure"] == "significant_tests":
+    if row["measure"] == SIGNIFICANT:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         found = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": found, "interval": f"of {row['n']:,} tested{untestable}"}

@@ -41,6 +41,8 @@ NOISE_UNKNOWN = "noise alone puts it above 0, and nobody knows how far: too few 
 """Why a number is withheld."""
 OVER_TERMS = "terms"
 """What numbers generalise to that are tested for measures alone."""
+SIGNIFICANT = "significant_tests"
+"""The measure whose `n` is a number of tests."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
 
@@ -300,7 +302,7 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
         chosen = pl.col("measure") == name
         of_each[name] = pl.col("value").filter(chosen).first()
         of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
-        if name == "significant_tests":
+        if name == SIGNIFICANT:
             of_each["tested"] = pl.col("n").filter(chosen).first()
             if headlines.filter(measure=name)["left_out"].sum():
                 of_each["untestable"] = pl.col("left_out").filter(chosen).first()
@@ -309,6 +311,12 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     lines = headlines.group_by(keys, maintain_order=True)
     clusters = pl.col("clusters").max()
     return lines.agg(n=pl.col("n").last(), clusters=clusters, **of_each, flag=pl.col("flag").first())
+
+
+def line_counts(summary: pl.DataFrame) -> dict[tuple[str, str | None], int]:
+    """Returns the `n` of the lines of one model, by dataset and bias type; see `headline_lines`."""
+    lines = headline_lines(summary).select("dataset", "bias_type", "n")
+    return {(dataset, bias_type): count for dataset, bias_type, count in lines.rows()}
 
 
 def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:

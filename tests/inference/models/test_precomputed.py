@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import polars as pl
 import pytest
 from extending import write_family_of_all
+from hypothesis import given
+from hypothesis import strategies as st
 from shards import Cell, asked
 from small_config import OF_ALL
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
-from biasgrid.inference.models.precomputed import answers_to_instances, with_whole_prompts
+from biasgrid.inference.models.precomputed import answers_to_instances, choices_of, with_whole_prompts
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -53,6 +56,59 @@ def test_every_format_says_the_same(tmp_path: Path, ending: str) -> None:
     assert found == []
     assert [answer[:4] for answer in given] == [tuple(row.values()) for row in ROWS]
     assert faults(written(tmp_path, ROWS, ending)) == []
+
+
+LIKELIHOODS = {"Yes": -1.5, "No": -0.25}
+SOURCE = {"harness": "lm-evaluation-harness", "model": "m"}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_log_likelihoods_of_options_are_read_from_every_format(tmp_path: Path, ending: str) -> None:
+    # A table of text holds them as JSON.
+    packed = dict if ending == "jsonl" else json.dumps
+    rows = [row | {"response": None, "scores": packed(LIKELIHOODS), "source": packed(SOURCE)} for row in ROWS]
+    path = tmp_path / f"answers.{ending}"
+    if ending == "csv":
+        with path.open("w", newline="") as file:
+            table = csv.DictWriter(file, [*RESPONSE_COLUMNS, "scores", "source"])
+            table.writeheader()
+            table.writerows(rows)
+    else:
+        written(tmp_path, rows, ending)
+    given, found = read_precomputed(path)
+    assert found == []
+    assert {(answer.response, *(answer.scores or {}).items()) for answer in given} == {("", *LIKELIHOODS.items())}
+    assert all(answer.source == SOURCE for answer in given)
+
+
+@pytest.mark.parametrize("scores", ["x", [1], {"Yes": "often"}, {"Yes": 0.5}, {"Yes": float("nan")}, {"Yes": True}])
+def test_what_is_no_log_likelihood_is_refused(tmp_path: Path, scores: object) -> None:
+    found = faults(written(tmp_path, [ROWS[0] | {"scores": scores}, *ROWS[1:]]))
+    assert len(found) == 1
+    assert "line 1, scores: " in found[0]
+    assert "expected an object with the log-likelihood of each option" in found[0]
+
+
+@given(
+    st.lists(st.lists(st.floats(-300, 0), min_size=2, max_size=2), min_size=1, max_size=4),
+    st.floats(-600, 0),
+)
+def test_shares_of_options_are_those_of_their_likelihoods_however_small(logs: list[list[float]], shift: float) -> None:
+    moved = [[one + shift for one in row] for row in logs]
+    instances = pl.DataFrame({"candidate1": ["Yes"] * len(logs), "candidate2": ["No"] * len(logs)})
+    said = choices_of(instances, [dict(zip(("Yes", "No"), row, strict=True)) for row in moved])
+    for row, probabilities in zip(moved, said["probabilities"].to_list(), strict=True):
+        assert max(probabilities) > 0
+        expected = 1 / (1 + math.exp(min(row[1] - row[0], 700)))
+        assert probabilities[0] / sum(probabilities) == pytest.approx(expected, abs=1e-6)
+    assert said["mass"].max() <= 1
+
+
+def test_an_option_that_an_instance_has_not_has_no_probability() -> None:
+    instances = pl.DataFrame({"candidate1": ["Yes", "A"], "candidate2": ["No", None]})
+    said = choices_of(instances, [LIKELIHOODS, {"A": -1.0, "B": -2.0}])
+    assert said["probabilities"].to_list()[1] == [pytest.approx(math.exp(-1)), None]
+    assert said["mass"].to_list()[1] == pytest.approx(math.exp(-1))
 
 
 Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -165,15 +221,15 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
         "answers",
         {"answers": str(path)},
     )
-    said = cell.predict()
+    said = cell.predict(answer="text")
     assert said["response"].to_list() == ["?owT", "", "?enO"]
     assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
     path.write_text(path.read_text().splitlines()[0])
     with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
-        cell.predict_anew()
+        cell.predict_anew(answer="text")
     path.write_text("")
     with pytest.raises(InputError, match="holds no answers"):
-        cell.predict_anew()
+        cell.predict_anew(answer="text")
 
 
 def test_a_config_names_the_file_in_place_of_a_checkpoint(general: Path) -> None:

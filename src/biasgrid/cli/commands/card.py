@@ -15,15 +15,24 @@ def card(
     results: ResultsFolder,
     model: Annotated[str, typer.Option(help="name of the model")],
     out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="what a dataset is on the hub, DATASET=OWNER/NAME:TASK: writes .eval_results/DATASET.yaml beside --out"
+        ),
+    ] = None,
 ) -> None:
     """Writes a model card's section in Markdown, after evaluation results in the hub's format (model-index)."""
     from biasgrid.base.files import write_text
     from biasgrid.report.card import card_of
     from biasgrid.report.findings import findings, read_tested
+    from biasgrid.report.hub_results import Benchmark, hub_files
     from biasgrid.runs.audit import command
     from biasgrid.runs.results import Results
     from biasgrid.tables.claims.facts import GridFacts
 
+    if benchmark and out is None:
+        raise typer.BadParameter("expected --out, beside which .eval_results is written", param_hint="--benchmark")
     with report_errors():
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()
@@ -34,7 +43,11 @@ def card(
         sentences = {one.model: one.sentence for one in found}
         repeat = command(manifest["config_file"])
         written = str(card_of(model, summary, manifest, level, sentences, repeat, facts))
+        headlines = summary.filter("headline", model=model)
+        files = hub_files([Benchmark.of(text) for text in benchmark or []], headlines, manifest, level)
         if out is not None:
             write_text(out, written)
+            for name, content in files.items():
+                write_text(out.parent / ".eval_results" / name, content)
     if out is None:
         print_text(written)

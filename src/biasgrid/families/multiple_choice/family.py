@@ -86,6 +86,13 @@ class MultipleChoice(Family):
         yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
 
+    def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
+        """Returns the name of an item of a benchmark by its category and its id."""
+        from biasgrid.formats.bbq.commands import name_of_item
+
+        named = name_of_item(fields, "")
+        return named[0] if named else None
+
     def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:
         """Names the figure of bias beside accuracy and abstention."""
         return MULTIPLE_CHOICE_FIGURES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,19 +58,15 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[dic
         return [response(item.name, item.category, text) for item, text in answers_of_logits(file, column, items)]
     faults, rows = list[Fault](), list[dict[str, Any]]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
-        identifier = next((name for name in IDENTIFIERS if name in record.values), None)
+        named = name_of_item(record.values, str(file))
         said = record.values.get(column)
-        if identifier is None:
+        if named is None:
             faults.append(Fault(str(file), f"line {record.line}", "no id of an item", one_of(IDENTIFIERS)))
         elif not isinstance(said, str):
             problem = f"no text in {column!r}{nearest_name(column, record.values)}"
             faults.append(Fault(str(file), f"line {record.line}", problem, "the field with the answers"))
         else:
-            name = record.text(identifier)
-            named = record.values.get("category") or name.partition("-")[0]
-            category = category_name(named, str(file))
-            prompt = name if identifier == IDENTIFIERS[0] else f"{category} {name}"
-            rows.append(response(prompt, category, said))
+            rows.append(response(*named, said))
     if faults:
         raise InputError(first_faults(faults, file))
     return rows
@@ -78,3 +75,18 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[dic
 def response(item: str, category: str, text: str | None) -> dict[str, Any]:
     """Returns a precomputed response to an item."""
     return {"prompt": item, "group": category, "repetition": 0, "response": text}
+
+
+def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None:
+    """Returns the name of an item, as `items.Item` has it, and its category; None of what has no id of one.
+
+    Args:
+        fields: the item's fields, as the benchmark or the log of a harness has them.
+        file: the file's name, which may say that items are controls.
+    """
+    identifier = next((name for name in IDENTIFIERS if fields.get(name) not in (None, "")), None)
+    if identifier is None:
+        return None
+    name = str(fields[identifier])
+    category = category_name(str(fields.get("category") or name.partition("-")[0]), file)
+    return (name if identifier == IDENTIFIERS[0] else f"{category} {name}"), category

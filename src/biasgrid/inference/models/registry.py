@@ -19,8 +19,8 @@ class RegistryEntry(NamedTuple):
             record, its section of the config and the log of the job, it gives what `InferenceSettings.capabilities`
             is; empty where there is nothing to find out.
         check: `reference:function` that says, when a config is validated, what a model cannot answer: called with its
-            section and the instances of a dataset, it gives `Fault`s; of the source `dump` a function as
-            `unqover.dumps.read_dump`; empty where nothing is known before.
+            section, the instances of a dataset and the kind of its answers, it gives `Fault`s; of the source `dump` a
+            function as `unqover.dumps.read_dump`; empty where nothing is known before.
         source: `reference:class` of the `base.sections.ModelSource` that its models come from; empty where that is one
             of `SOURCES`, which models of any task may have.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
@@ -124,7 +124,7 @@ BACK_ENDS = {
     ),
     ("text-generation", "answers"): RegistryEntry(
         f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
-        ("text",),
+        ("choice", "text"),
         section=GENERATIVE_SECTION,
         check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
         source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",

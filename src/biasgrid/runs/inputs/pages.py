@@ -50,11 +50,12 @@ class PageInputs:
         return {dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets}
 
     def claims(self) -> dict[str, Any]:
-        """Returns which measures of each dataset are counted, between what their numbers are, and what a trial asks."""
+        """Returns what is said of the measures of each dataset, see `GridFacts`, and what a trial asks."""
         datasets = self.grid.run.datasets
         # What is no trial has no such fact, so that summaries of before stay as they are.
         trial = [name for name in datasets if name not in self.controls.datasets] if self.grid.trial else []
-        return claims_of({name: self.grid.measures_of(name) for name in datasets}) | ({"trial": trial} if trial else {})
+        claims = claims_of({name: self.grid.measures_of(name) for name in datasets}) | {"units": self.units()}
+        return claims | ({"trial": trial} if trial else {})
 
     def units(self) -> dict[str, str]:
         """Returns what the numbers of each dataset are computed from, in words."""

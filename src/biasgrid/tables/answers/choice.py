@@ -37,7 +37,7 @@ SCHEMA = table(
         "scored_by": column(
             pl.Categorical,
             description="generative models: `logits` here; `echo`, `top` or `choice` of a server; `parsed` from a "
-            "response; `random`, nobody was asked",
+            "response; `imported` from a log; `random`, nobody was asked",
             nullable=True,
         ),
         "status": column(

@@ -43,6 +43,8 @@ class GridFacts(NamedTuple):
         silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
         relative: of each dataset the measures that the answer probability bounds, with those that it does not.
         cells: the facts of its cells.
+        headlines: of each dataset the meaning of its headline measures, with the value of equal treatment, if any.
+        units: of each dataset what `n` counts, in words.
         trial: of a quick trial the datasets that it is about, without controls; empty of any other run.
     """
 
@@ -51,6 +53,8 @@ class GridFacts(NamedTuple):
     silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
     relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
+    headlines: Mapping[str, Mapping[str, tuple[str, float | None]]] = MappingProxyType({})
+    units: Mapping[str, str] = MappingProxyType({})
     trial: Sequence[str] = ()
 
     @classmethod
@@ -142,7 +146,17 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         dataset: {name: each.relative for name, each in known.items() if each.relative}
         for dataset, known in measures.items()
     }
-    return {"counted": counted, "ranges": ranges, "silenced": silenced, "relative": relative}
+    headlines = {
+        dataset: {name: (each.meaning, each.fair) for name, each in known.items() if each.headline is not None}
+        for dataset, known in measures.items()
+    }
+    return {
+        "counted": counted,
+        "ranges": ranges,
+        "silenced": silenced,
+        "relative": relative,
+        "headlines": headlines,
+    }
 
 
 def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:

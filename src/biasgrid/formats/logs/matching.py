@@ -1,0 +1,228 @@
+"""Finds what the samples of a log answer among the instances of datasets, and writes it as precomputed responses."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from biasgrid.base.faults import Fault, InputError, first_few, unknown_names
+from biasgrid.base.files import write_text
+from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, shorten_prompt
+from biasgrid.base.references import load, stage
+from biasgrid.config import Config, ConfigFolders, parse_config, read_document
+from biasgrid.formats.logs.samples import Log, LogSample, one_of_each
+from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, match_responses, with_whole_prompts
+
+READER = "imported-log"
+"""The model that stands for the log in the config."""
+ITEM, *PROMPTS = PROMPT_COLUMNS
+TELLING = ("group", "repetition")
+"""Fields of a sample that say which of several instances with one prompt it answers."""
+
+
+class Instance(NamedTuple):
+    """An instance as a log may have answered it.
+
+    Attributes:
+        dataset: its dataset.
+        number: its number there.
+        group: the group that it is about, or the name of the dataset where its family has none.
+        repetition: which time it is asked.
+    """
+
+    dataset: str
+    number: int
+    group: str
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What the datasets of an import ask.
+
+    Attributes:
+        tables: the instances of each dataset, with what is asked in one text.
+        answers: the kind of the answers to each dataset.
+        by_item: instances by their items.
+        by_prompt: instances by each of the texts that a model may have read.
+    """
+
+    config: Config
+    tables: Mapping[str, pl.DataFrame]
+    answers: Mapping[str, str]
+    by_item: dict[str, list[Instance]] = field(default_factory=lambda: defaultdict(list))
+    by_prompt: dict[str, list[Instance]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, config: Config) -> Requests:
+        """Expands the selected datasets.
+
+        Raises:
+            InputError: their files have faults.
+        """
+        tables, answers = {}, {}
+        for dataset in config.run.datasets:
+            question, family = config.question(READER, dataset), config.reference_of_family(dataset)
+            lists, faults = load(stage(family, "reading")).read(config.files(dataset, question.variant))
+            if faults:
+                raise InputError(faults)
+            parts = load(stage(family, "expand")).expand(lists).parts
+            tables[dataset], answers[dataset] = with_whole_prompts(pl.concat(parts)), question.answer
+        requests = cls(config, tables, answers)
+        for dataset, table in tables.items():
+            requests.add(dataset, table)
+        return requests
+
+    def add(self, dataset: str, table: pl.DataFrame) -> None:
+        """Makes the instances of a dataset known by their items and prompts."""
+        texts = [name for name in PROMPTS if name in table.columns]
+        shown = [name for name in (ITEM, *texts, *TELLING) if name in table.columns]
+        for row in table.select("instance", pl.col(shown).cast(pl.String)).iter_rows(named=True):
+            instance = Instance(dataset, row["instance"], row.get("group") or dataset, int(row.get("repetition") or 0))
+            if row.get(ITEM) is not None:
+                self.by_item[row[ITEM]].append(instance)
+            for text in dict.fromkeys(row[name] for name in texts if row[name] is not None):
+                self.by_prompt[text].append(instance)
+
+    def found(self, sample: LogSample) -> tuple[str, list[Instance]]:
+        """Returns the name by which a sample is found, and the instances that it answers, if any."""
+        families = {self.config.reference_of_family(name): self.config.family(name) for name in self.tables}
+        for family in families.values():
+            item = family.item_of_sample(sample.fields)
+            if item in self.by_item:
+                return str(item), self.by_item[str(item)]
+        prompts = [sample.fields.get("prompt"), *sample.prompts]
+        prompt = next((text for text in prompts if text in self.by_prompt), None)
+        if prompt is None:
+            return "", []
+        fields = {"repetition": sample.epoch, **sample.fields}
+        same = [
+            one
+            for one in self.by_prompt[str(prompt)]
+            if one.repetition == fields["repetition"] and fields.get("group") in (None, one.group)
+        ]
+        return str(prompt), same
+
+
+def import_logs(
+    logs: Sequence[Log], tasks: Sequence[str], config: Path, datasets: Sequence[str], out: Path
+) -> list[str]:
+    """Writes the samples of logs as precomputed responses to datasets.
+
+    Args:
+        logs: the logs of one model.
+        tasks: those of their tasks that are imported; all without any.
+        config: the config that has the datasets.
+        datasets: their names; those that the config selects without any.
+        out: the file to write.
+
+    Returns:
+        Lines for the terminal.
+
+    Raises:
+        InputError: the logs are of several models or of other tasks, samples ask what the datasets do not, or these ask
+            what no sample has answered.
+    """
+    place = str(logs[0].path.parent if len(logs) > 1 else logs[0].path)
+    names = list(dict.fromkeys(log.task for log in logs))
+    faults = list(unknown_names(place, "--task", tasks, names))
+    chosen = [log for log in logs if not tasks or log.task in tasks]
+    faults = faults or one_of_each(chosen)
+    if faults:
+        raise InputError(faults)
+    requests = Requests.of(config_of_import(config, datasets))
+    rows = [*without_repeats([row for log in chosen for row in rows_of_log(log, requests)], place)]
+    for dataset, table in requests.tables.items():
+        missing = match_responses(Path(place), rows, table, requests.answers[dataset])[1]
+        if missing:
+            raise InputError(replace(one, problem=f"{dataset}: {one.problem}") for one in missing)
+    written = ({name: value for name, value in row._asdict().items() if name != "where"} for row in rows)
+    write_text(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in written))
+    answered = ", ".join(f"{len(table):,} instances of {name}" for name, table in requests.tables.items())
+    source = ", ".join(f"{name} {value}" for name, value in chosen[0].source.items() if name != "task")
+    label = chosen[0].source.get("model", out.stem)
+    model = f"{{task: text-generation, answers: {out}, kind: imported, label: {json.dumps(label)}}}"
+    return [f"{out}: answers to {answered} ({source})", f"In the config, under models:  NAME: {model}"]
+
+
+def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
+    """Reads a config in which one model stands for the log; models whose answers are not there yet are left out.
+
+    Raises:
+        InputError: the config has faults, no such dataset, or one that is not for models that write.
+    """
+    document = read_document(path)
+    content, folders = document.content, ConfigFolders.of([path], {})
+    faults = list(unknown_names(str(path), "--dataset", datasets, content.get("datasets") or {}))
+    if faults:
+        raise InputError(faults)
+    models = {
+        name: section
+        for name, section in (content.get("models") or {}).items()
+        if not isinstance(section, dict) or "answers" not in section
+    }
+    reader = {"task": "text-generation", "random": {"seed": 0}, "kind": "imported", "label": READER}
+    selected = [*datasets] or (content.get("run") or {}).get("datasets") or [*(content.get("datasets") or {})]
+    changed = content | {"models": models | {READER: reader}, "run": {"models": [READER], "datasets": selected}}
+    config = parse_config(changed, str(path), document.lines_but({"run": {}, "models": {}}), folders)
+    unfit = [name for name in selected if not config.fits(READER, name)]
+    if unfit:
+        expected = "datasets for models that write, of the task text-generation"
+        raise InputError(Fault(str(path), f"datasets.{name}", "asks no model that writes", expected) for name in unfit)
+    return config
+
+
+def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
+    """Yields the precomputed responses that a log has.
+
+    Raises:
+        InputError: some of its samples are of no instance, or of several.
+    """
+    foreign, faults = list[LogSample](), list[Fault]()
+    datasets = first_few(list(requests.tables))
+    for sample in log.samples:
+        name, instances = requests.found(sample)
+        if not instances:
+            foreign.append(sample)
+            continue
+        same = [one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]]
+        if name in requests.by_item and len(same) > 1:
+            problem = f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once in the log"
+            faults.append(Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset"))
+        for group, repetition in dict.fromkeys(one[2:] for one in instances):
+            said, where = sample.response or "", f"{log.path.name}, {sample.where}"
+            yield PrecomputedResponse(name, group, repetition, said, where, sample.scores or None, log.source)
+    if foreign:
+        count = "none" if len(foreign) == len(log.samples) else f"{len(log.samples) - len(foreign):,}"
+        example = shorten_prompt(foreign[0].prompts[0])
+        problem = f"{count} of the {len(log.samples):,} samples of the task {log.task} ask what {datasets} asks"
+        problem += f"; the first that does not: {example}"
+        expected = f"a log of {datasets}: --task or --dataset chooses others"
+        faults.append(Fault(str(log.path), foreign[0].where, problem, expected))
+    if faults:
+        raise InputError(first_faults(faults, log.path))
+
+
+def without_repeats(rows: Sequence[PrecomputedResponse], place: str) -> Iterator[PrecomputedResponse]:
+    """Yields responses, each once.
+
+    Raises:
+        InputError: the same is answered twice, and differently.
+    """
+    first: dict[tuple[str, str, int], PrecomputedResponse] = {}
+    faults = []
+    for row in rows:
+        before = first.setdefault(row[:3], row)
+        if before is row:
+            yield row
+        elif (before.response, before.scores) != (row.response, row.scores):
+            problem = f"{shorten_prompt(row.prompt)} has another answer in {before.where}"
+            faults.append(Fault(place, row.where, problem, "one answer for each prompt, group and repetition"))
+    if faults:
+        raise InputError(first_faults(faults, Path(place)))
