@@ -43,7 +43,8 @@ class MultipleChoice(Family):
         variant = section.answers if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
-        return Question(variant, ANSWERS[variant], options=section.model_dump(include={"prompt", "matching"}))
+        options = {**section.model_dump(include={"prompt", "matching"}), **section.language_option}
+        return Question(variant, ANSWERS[variant], options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
         """Returns the files of a dataset, and how they are asked."""
