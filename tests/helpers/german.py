@@ -30,9 +30,9 @@ NOUNS = {
     "Kollege": readings("mn"),
     **dict.fromkeys(
         "Frau Person Nachbarin Kollegin Lehrerin Tante Ärztin Liste Einladung Zeitung Reise Bibliothek Woche Tür "
-        "Sitzung Uhrzeit Freude Arbeit Software Partei Universität Fußballmannschaft Rezeption Polizei Verzeihung Reihe "
-        "Treppe Uhr Postkarte Geburtstagskarte Not Stelle Buchhaltung Pflege Softwareentwicklung Kinderbetreuung Küche "
-        "Forschung Geschäftsleitung Autowerkstatt Berufserfahrung Frage Zahl".split(),
+        "Sitzung Uhrzeit Freude Arbeit Software Partei Universität Fußballmannschaft Rezeption Polizei Verzeihung "
+        "Reihe Treppe Uhr Postkarte Geburtstagskarte Not Stelle Buchhaltung Pflege Softwareentwicklung "
+        "Kinderbetreuung Küche Forschung Geschäftsleitung Autowerkstatt Berufserfahrung Frage Zahl".split(),
         readings("fndag"),
     ),
     **dict.fromkeys(
