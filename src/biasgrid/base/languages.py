@@ -6,6 +6,7 @@ refused in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,6 +31,7 @@ class Language:
         pronouns: the pronouns of each gender, where they tell a gender.
         refusals: regular expressions, in lower case, of what a model says that declines.
         answer_is: a regular expression of what may stand before Yes or No: "the answer is".
+        no_is_not: whether no is also the word for not, so that it is an answer only where a mark or the end follows.
         answer_goes_on: words that may follow Yes or No without a comma and leave it the answer.
     """
 
@@ -40,12 +42,20 @@ class Language:
     pronouns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     refusals: tuple[str, ...] = ()
     answer_is: str = ""
+    no_is_not: bool = False
     answer_goes_on: tuple[str, ...] = ()
 
     @property
     def yes_and_no(self) -> dict[str, tuple[str, ...]]:
         """The words for `yes` and `no`, empty where they are not known."""
         return {"yes": self.yes, "no": self.no} if self.yes and self.no else {}
+
+    @property
+    def answer_patterns(self) -> dict[str, str]:
+        """Regular expressions of `yes` and `no` within a text, as no part of another word."""
+        ends = {"yes": r"\b", "no": r"\s*(?:[^\p{L}\p{N}\s]|$)" if self.no_is_not else r"\b"}
+        either = {label: "|".join(map(re.escape, words)) for label, words in self.yes_and_no.items()}
+        return {label: rf"(?i)\b(?:{words}){ends[label]}" for label, words in either.items()}
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -245,20 +245,20 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one of several words that is in the answer."""
-    return find_only_list(answers, {word: (word,) for word in probe.labels})
+    """Finds the one of several words that is in the answer, in either case and as no part of another word."""
+    return find_only_pattern(answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels})
 
 
 def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the word for yes or no in the probe's language."""
-    return find_only_list(answers, probe.language.yes_and_no)
+    return find_only_pattern(answers, probe.language.answer_patterns)
 
 
-def find_only_list(answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Finds the one list of which a word is in the answer, in either case and as no part of another word."""
-    patterns = {name: "|".join(map(re.escape, words)) for name, words in lists.items()}
-    found = {name: pl.col("response").str.contains(rf"(?i)\b(?:{each})\b") for name, each in patterns.items()}
-    return label_findings(answers, only_label(found))
+def find_only_pattern(answers: pl.DataFrame, patterns: Mapping[str, str]) -> pl.DataFrame:
+    """Finds the one label whose pattern is in the answer."""
+    return label_findings(
+        answers, only_label({each: pl.col("response").str.contains(p) for each, p in patterns.items()})
+    )
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
