@@ -15,6 +15,7 @@ from spanish import spanish_faults
 
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
+from biasgrid.runs.counts import instances_to_ask
 
 ROOT = Path(__file__).parents[2]
 LISTS = ROOT / "word_lists"
@@ -154,3 +155,19 @@ def test_gender_of_names_has_twelve_templates_of_four_kinds(language: str) -> No
     assert (len(lines_of(file)), len(kinds)) == (12, 4)
     contexts = [line.split("\t")[0] for line in lines_of(file)]
     assert contexts == [line.split("\t")[0] for line in lines_of(file.with_name("gender-lm.txt"))]
+
+
+def test_the_page_states_the_sizes() -> None:
+    """Of questions of one variant, as generative models are asked a sample."""
+    page = (ROOT / "docs/languages.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `") and "-de`, `" in line]
+    stated = {row[0].split("`")[1]: int(row[-1].strip("| ").replace(",", "")) for row in rows}
+    lists = load_word_lists(config())
+    variants = {"gender": "qa", "sentiment": "cases", "hiring-gender": "scored"}
+    for name, variant in variants.items():
+        for language in RULES:
+            dataset = f"{name}-{language}"
+            planned = instances_to_ask(config().reference_of_family(dataset), lists[dataset, variant], None)
+            assert planned.instances == stated[f"{name}-de"], dataset
+    assert "114 cases, 65 terms" in page
+    assert stated["sentiment-de"] == 114 * 65
