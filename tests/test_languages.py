@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
 from small_probes import HIRING
+from small_statements import files_of
+from small_tables import whole
 
 import biasgrid.base.languages as languages
 from biasgrid.base.languages import FOLDER, Language, known_languages, language_of, language_words
@@ -17,7 +20,10 @@ from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.measures import observe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, read
 from biasgrid.families.responses import is_refusal
+from biasgrid.families.statement.expand import expand as expand_statements
+from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.observe import read_answers
+from biasgrid.families.statement.reading import read as read_statements
 from biasgrid.groups.scores import exact_match, token_f1
 
 
@@ -166,3 +172,21 @@ def test_what_a_probe_finds_in_answers(
     assert found["label"].cast(pl.String).to_list() == expected
     if language == "de":
         assert found["outcome"].to_list() == ["answered", "answered", "unclear", "refused"]
+
+
+def test_statements_are_answered_in_their_language(tmp_path: Path) -> None:
+    files, digests = files_of(tmp_path), set()
+    for language, words in (("en", ("Yes", "No")), ("de", ("Ja", "Nein")), ("es", ("Sí", "No"))):
+        pack, faults = read_statements(replace(files, language=language))
+        assert faults == []
+        instances = whole(expand_statements(pack))
+        assert instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).unique().rows() == [words]
+        # What is right has one name in every language.
+        assert set(instances["label"].cast(pl.String)) <= {"Yes", "No"}
+        digests.add(pack.digest())
+    assert len(digests) == 3
+    said = instances.select("instance", status=pl.lit("stop"), response=pl.lit("Sí."))
+    observed = observe_statements(instances, said, {"language": "es"})
+    assert observed["says_yes"].all()
+    right = observed["label"].cast(pl.String) == "Yes"
+    assert observed["is_right"].to_list() == right.to_list()
