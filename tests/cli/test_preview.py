@@ -83,6 +83,7 @@ def test_what_cannot_be_sampled_is_one_message(tmp_path: Path, arguments: list[s
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.family("the shipped datasets are theirs")
 def test_shipped_datasets_are_sampled_as_models_read_them() -> None:
     _, *rows = sampled(str(ROOT / "config/fairness.yaml"), "--sample", "3", "--seed", "2")
     texts = {row[0]: row[3] for row in rows}

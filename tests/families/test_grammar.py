@@ -19,6 +19,8 @@ from biasgrid.runs.counts import instances_to_ask
 
 ROOT = Path(__file__).parents[2]
 LISTS = ROOT / "word_lists"
+pytestmark = pytest.mark.family("the datasets are of three of them")
+
 RULES: dict[str, Callable[..., Iterator[str]]] = {"de": german_faults, "es": spanish_faults}
 SURNAMES = {"de": "Becker", "es": "García"}
 CONTENT = read_config(ROOT / "config/people.yaml")
