@@ -56,17 +56,19 @@ def test_the_page_s_dataset_would_be_damaged_as_an_english_one(measured: Project
     assert "vio an Antonio" not in measured.told("preview", CONFIG, "--dataset", "trabajos", "--rows", "300").output
 
 
-def english_faults(dataset: dict[str, Any]) -> list[str]:
+def english_faults(dataset: dict[str, Any], language: str = "fr") -> list[str]:
     model = {"task": "text-generation", "kind": "LLM", "label": "x", "checkpoint": "org/x", "revision": "main"}
     content = {
         "word_lists": str(ROOT / "word_lists"),
         "models": {"x": model},
-        "datasets": {"d": {"title": "D", "language": "es", **dataset}},
+        "datasets": {"d": {"title": "D", "language": language, **dataset}},
         "run": {"models": ["x"], "datasets": ["d"]},
     }
-    with pytest.raises(InputError) as refused:
+    try:
         parse_config(content, "c.yaml")
-    return [fault.problem for fault in refused.value.faults if fault.where == "datasets.d.language"]
+    except InputError as refused:
+        return [fault.problem for fault in refused.faults if fault.where == "datasets.d.language"]
+    return []
 
 
 def test_what_is_english_is_refused(tmp_path: Path) -> None:
@@ -82,5 +84,22 @@ def test_what_is_english_is_refused(tmp_path: Path) -> None:
             metric["m"]["label"] = labels[evaluator]
         file = tmp_path / "probe.yaml"
         file.write_text(yaml.safe_dump(probe | {"evaluator": evaluator, "metric": metric}))
-        (problem,) = english_faults({"family": "probe", "probe": str(file), "answers": "written"})
-        assert re.match(f"'es', but the evaluator `{evaluator}` looks for English: ", problem)
+        section = {"family": "probe", "probe": str(file), "answers": "written"}
+        (problem,) = english_faults(section)
+        assert re.match(f"'fr', but the evaluator `{evaluator}` looks for English: ", problem)
+        # Of German and Spanish there are the words for yes, no and refusals.
+        for language in ("de", "es"):
+            assert len(english_faults(section, language)) == (evaluator in ("pronouns", "sentiment"))
+
+
+def test_statements_need_yes_and_no_and_a_prompt_of_their_language() -> None:
+    lists = {
+        "family": "statement",
+        "domains": "statements/domains",
+        "templates": "statements/gender.csv",
+        "sample": "all",
+    }
+    for language in ("de", "es-MX"):
+        (problem,) = english_faults(lists, language)
+        assert problem == f"{language!r}, but statements are asked in an English prompt"
+    assert english_faults(lists | {"prompt": "F: {statement} Ja oder Nein?\nA:"}, "de") == []

@@ -1,4 +1,4 @@
-"""Names that users write and read, and that version 0.2.0 changed: old -> new.
+"""The version, and names that users write and read and that version 0.2.0 changed: old -> new.
 
 One list for the messages that refuse an old name, for the table in CHANGELOG.md, and for the comparison of results of
 two versions (`tests/helpers/compare_results.py`).
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+__version__ = "0.1.0"
+"""The version, for all that says who made something."""
 VERSION = "0.2.0"
 """The version in which all of these changed."""
 RENAMED_KEYS = {

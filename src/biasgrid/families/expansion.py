@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandera.polars as pa
 import polars as pl
 
+from biasgrid.base.arrays import IntArray
 from biasgrid.tables.claims.facts import COVERAGE
-from biasgrid.tables.instances import ASKED_BEFORE, FamilyKeys, instances_schema
+from biasgrid.tables.instances import ASKED_BEFORE, FamilyKeys, instances_schema, request_columns
 from biasgrid.tables.keys import Repetitions, digest_rows
 
 TEXTS_OF_ALL = ("system", "text_pair")
@@ -24,11 +25,30 @@ class Expansion:
         schema: the schema of the instances.
         parts: the instances, part by part, so that not all of them need be in memory; they can be taken once.
         facts: what else is known, for the provenance of their table.
+        build: builds the texts of some instances by their numbers, in this order and without all others; None where
+            they are found among all.
     """
 
     schema: pa.DataFrameSchema
     parts: Iterable[pl.DataFrame]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    build: Callable[[IntArray], pl.DataFrame] | None = None
+
+    def requests_at(self, numbers: IntArray) -> pl.DataFrame:
+        """Returns `instance` and what models read of some instances, of those that there are.
+
+        Args:
+            numbers: their numbers, from the smallest one on.
+        """
+        if self.build is not None:
+            return self.build(numbers)
+        wanted, found = pl.Series(numbers, dtype=pl.UInt32), []
+        for part in self.parts:
+            rows = part.filter(pl.col("instance").is_in(wanted.implode()))
+            found.append(rows.select("instance", *request_columns(rows.columns)))
+            if not part.is_empty() and part["instance"][-1] >= numbers[-1]:
+                break
+        return pl.concat(found)
 
 
 def expand_rows(rows: pl.DataFrame, keys: FamilyKeys, facts: Mapping[str, Any] | None = None) -> Expansion:

@@ -82,6 +82,11 @@ class DatasetSection(Section):
         """Whether its texts are English."""
         return self.language.partition("-")[0] == "en"
 
+    @property
+    def language_option(self) -> dict[str, str]:
+        """What tells the measures of a cell its language, empty of English, so that those of English cells stay."""
+        return {} if self.is_english else {"language": self.language}
+
 
 class Mode:
     """How a family reads and measures: as it does itself or, of a subclass, as another project does.

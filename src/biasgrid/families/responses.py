@@ -10,16 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
+from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance_digests
 from biasgrid.tables.schema import answer_schema
 
-REFUSAL = (
-    r"(?i)\b(?:i (?:can ?not|can't|won't|will not|am (?:unable|not able)|must decline|refuse)|i'm (?:unable|not able)"
-    r"|as an? (?:ai|artificial|language model)|i'm sorry|i am sorry|i apologi[sz]e|(?:not|in)\s?appropriate)\b"
-)
 REFUSAL_STATUSES = ("refused", "filtered")
 """How refused answers end, where a server reports it."""
 
@@ -29,14 +26,17 @@ def plain_apostrophes(response: pl.Expr) -> pl.Expr:
     return response.cast(pl.String).str.replace_all("’", "'", literal=True)  # noqa: RUF001
 
 
-def is_refusal(status: pl.Expr, response: pl.Expr) -> pl.Expr:
-    """Says whether a model declined.
+def is_refusal(status: pl.Expr, response: pl.Expr, language: Language | None = None) -> pl.Expr:
+    """Says whether a model declined, in words of a language or in English: many models decline in English alone.
 
     Args:
         status: how its answers ended.
         response: the answers, from `plain_apostrophes`.
+        language: the language in which it was asked, None for English.
     """
-    return status.is_in(REFUSAL_STATUSES) | response.str.contains(REFUSAL)
+    known = [ENGLISH_WORDS, *([language] if language else [])]
+    phrases = "|".join(dict.fromkeys(phrase for each in known for phrase in each.refusals))
+    return status.is_in(REFUSAL_STATUSES) | response.str.contains(rf"(?i)\b(?:{phrases})\b")
 
 
 VADER_SCORES = ("neg", "neu", "pos", "compound")

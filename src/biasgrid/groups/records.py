@@ -15,6 +15,7 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.faults import UserError
+from biasgrid.base.languages import ENGLISH_WORDS
 
 Mode = Literal["group", "counterfactual"]
 ALL_CASES: Mode = "group"
@@ -77,10 +78,12 @@ class AnswerOutputs:
     Attributes:
         answers: the answer of each record.
         gold: the text that is right.
+        articles: what is left out of both before they are compared.
     """
 
     answers: Sequence[str]
     gold: Sequence[str]
+    articles: tuple[str, ...] = ENGLISH_WORDS.articles
     sort: ClassVar[Sort] = "answers"
 
     def __len__(self) -> int:
@@ -88,7 +91,7 @@ class AnswerOutputs:
 
     def only(self, rows: IntArray) -> AnswerOutputs:
         """Returns what was said in some rows."""
-        return AnswerOutputs([self.answers[row] for row in rows], [self.gold[row] for row in rows])
+        return AnswerOutputs([self.answers[row] for row in rows], [self.gold[row] for row in rows], self.articles)
 
 
 @dataclass(frozen=True)

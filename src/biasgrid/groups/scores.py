@@ -11,13 +11,14 @@ import string
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.base.faults import UserError
+from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.groups.confusion import (
     AVERAGES,
     RATES,
@@ -42,40 +43,49 @@ from biasgrid.groups.records import (
 
 ScoreType = Literal["scalar", "set"]
 Argument = str | int | None
-ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def normalize_answer(text: str) -> str:
+Articles = tuple[str, ...]
+OF_ENGLISH: Articles = ENGLISH_WORDS.articles
+
+
+@cache
+def whole_words(words: Articles) -> re.Pattern[str]:
+    """Returns a pattern of some words, none of which is a part of another word."""
+    return re.compile(rf"\b(?:{'|'.join(words)})\b") if words else re.compile(r"(?!)")
+
+
+def normalize_answer(text: str, articles: Articles = OF_ENGLISH) -> str:
     """Returns a text in lower case, without ASCII punctuation, articles and superfluous white space."""
-    return " ".join(ARTICLES.sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
+    return " ".join(whole_words(articles).sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
 
 
-def exact_match(answer: str, gold: str) -> float:
+def exact_match(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> float:
     """Returns 1 where both texts are the same once normalized, else 0."""
-    return float(normalize_answer(answer) == normalize_answer(gold))
+    return float(normalize_answer(answer, articles) == normalize_answer(gold, articles))
 
 
-def token_f1(answer: str, gold: str) -> float:
+def token_f1(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> float:
     """Returns the harmonic mean of the shares of words that are in the other text too, counted with repetitions.
 
     Where a text has no words the result is that of `exact_match`.
     """
-    words, gold_words = normalize_answer(answer).split(), normalize_answer(gold).split()
+    words, gold_words = (normalize_answer(text, articles).split() for text in (answer, gold))
     if not words or not gold_words:
         return float(words == gold_words)
     shared = (Counter(words) & Counter(gold_words)).total()
     return 2 * shared / (len(words) + len(gold_words))
 
 
-def each_answer(score: Callable[[str, str], float], outputs: AnswerOutputs) -> FloatArray:
+def each_answer(score: Callable[[str, str, Articles], float], outputs: AnswerOutputs) -> FloatArray:
     """Scores all answers, each distinct pair of texts once.
 
     Returns:
         Shape (records,).
     """
     pairs = list(zip(outputs.answers, outputs.gold, strict=True))
-    found = {pair: score(*pair) for pair in set(pairs)}
+    found = {pair: score(*pair, outputs.articles) for pair in set(pairs)}
     return np.array([found[pair] for pair in pairs], dtype=np.float64)
 
 
@@ -256,7 +266,7 @@ def mean(values: FloatArray, argument: Argument, pools: Pools) -> FloatArray:
     return pools.means(values)
 
 
-def answer_score(score: Callable[[str, str], float], outputs: Any, argument: None) -> FloatArray:
+def answer_score(score: Callable[[str, str, Articles], float], outputs: Any, argument: None) -> FloatArray:
     """Scores answers; takes no argument."""
     return each_answer(score, outputs)
 

@@ -87,7 +87,8 @@ def reachable(files: Iterable[Path], modules: Iterable[str]) -> set[str]:
 def file_of(module: str) -> Path:
     """Returns the file of a module of the package."""
     path = PACKAGE_FOLDER.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    # A folder of a module's name has its data.
+    return module_file if (module_file := path.with_suffix(".py")).exists() else path / "__init__.py"
 
 
 class Code(NamedTuple):
@@ -95,8 +96,9 @@ class Code(NamedTuple):
 
     Attributes:
         imports: the modules of the package that it imports, by `from biasgrid.x import y`.
-        shape: a digest of its syntax tree, the files of a page that stand in the folder of a package, and the metric
-            definitions that it reads: those of its folder, and those that all share.
+        shape: a digest of its syntax tree, the files of a page that stand in the folder of a package, the data in the
+            folder of a module's name, and the metric definitions that it reads: those of its folder, and those that
+            all share.
     """
 
     imports: list[str]
@@ -110,6 +112,7 @@ def read_code(file: Path) -> Code:
     imports = [*own, *(f"{name}.{part}" for name, parts in own.items() for part in parts if is_module(name, part))]
     beside = sorted(file.parent.rglob("*")) if file.name == "__init__.py" else []
     texts = [path.read_text("utf-8") for path in beside if path.suffix in OF_PAGES]
+    texts += [path.read_text("utf-8") for path in sorted(file.with_suffix("").glob("*.yaml"))]
     if not READ_DEFINITIONS.isdisjoint(own.get("tables.metric", [])):
         definitions = [folder / "measures.yaml" for folder in (file.parent, PACKAGE_FOLDER / "families")]
         texts += [path.read_text("utf-8") for path in definitions if path.exists()]

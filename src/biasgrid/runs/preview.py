@@ -1,19 +1,26 @@
-"""The first instances of a dataset as a model gets them, and its responses."""
+"""Instances of datasets as models get them: the first ones, with responses, or a random sample of each dataset."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
+from zlib import crc32
 
+import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists
+from biasgrid.runs.counts import instances_to_ask
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.files import read_table
 from biasgrid.tables.instances import read_instances, request_columns
 from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.schema import answer_schema
+
+PAIRS_TASK = "text-classification"
+"""The task whose models read a second text behind the first, such as a premise and a hypothesis."""
 
 
 class Preview(NamedTuple):
@@ -67,6 +74,68 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
     expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
     return rows.select("instance", *request_columns(rows.columns))
+
+
+class SampledText(NamedTuple):
+    """An instance in a sample for readers.
+
+    Attributes:
+        dataset: its dataset.
+        variant: the variant of that.
+        instance: its number.
+        text: all that a model reads, in the order in which it does.
+        candidates: the texts whose probabilities are read.
+    """
+
+    dataset: str
+    variant: str
+    instance: int
+    text: str
+    candidates: str
+
+
+def sample_datasets(config: Config, dataset: str | None, count: int, seed: int, source: str) -> Iterator[SampledText]:
+    """Yields a random sample of the instances of each variant of datasets, of all that models of the config answer.
+
+    Models and datasets need not be selected. Subjects that a tokenizer would drop are there.
+
+    Args:
+        config: the config.
+        dataset: a dataset of the config; None for all.
+        count: how many instances of each variant.
+        seed: which ones; what is drawn of one variant does not depend on the others.
+        source: the config's file, for messages.
+
+    Raises:
+        InputError: there is no such dataset, or files of datasets cannot be used, with every fault in them.
+    """
+    names = [dataset] if dataset is not None else list(config.datasets)
+    if faults := list(unknown_names(source, "--dataset", names, config.datasets)):
+        raise InputError(faults)
+    tasks = {
+        (name, config.question(model, name).variant): entry.task
+        for name in names
+        for model, entry in config.models.items()
+        if config.fits(model, name) and not entry.source.brings_instances
+    }
+    if not tasks:
+        raise InputError([Fault(source, "datasets", "no model answers any of them", "a model that a dataset is for")])
+    read = {key: load(stage(config.reference_of_family(key[0]), "reading")).read(config.files(*key)) for key in tasks}
+    if faults := [fault for _, wrong in read.values() for fault in wrong]:
+        raise InputError(dict.fromkeys(faults))
+    for (name, variant), (lists, _) in read.items():
+        family = config.reference_of_family(name)
+        there = instances_to_ask(family, lists, None).instances
+        random = np.random.default_rng([seed, crc32(f"{name}/{variant}".encode())])
+        # Of statements a few have the text of another one, and are not there.
+        drawn = random.choice(there, min(there, 2 * count), replace=False)
+        rows = load(stage(family, "expand")).expand(lists).requests_at(np.sort(drawn))
+        chosen = rows.sample(min(count, len(rows)), seed=seed, shuffle=True).sort("instance")
+        for row in chosen.iter_rows(named=True):
+            order = ("text", "text_pair") if tasks[name, variant] == PAIRS_TASK else ("text_pair", "text")
+            texts = [row.get(column) for column in ("system", *order)]
+            candidates = [row[column] for column in row if column.startswith("candidate") and row[column] is not None]
+            yield SampledText(name, variant, row["instance"], " | ".join(filter(None, texts)), ", ".join(candidates))
 
 
 def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:

@@ -6,14 +6,16 @@ from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
+from polars.testing import assert_frame_equal
 from small_cells import positions_are_right
 from small_tables import counted, whole
 
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.sampling import Sample
+from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified import expand as expand_module
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.keys import KEYS
@@ -228,6 +230,19 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
     assert len(sample) == 12
     assert set(sample) <= set(texts)
     assert len(set(sample)) > 8
+
+
+@pytest.mark.parametrize("sample", [None, Sample(units=5, seed=2), BlockSample(units=8, seed=2)])
+def test_some_instances_are_built_as_in_the_whole_table(sample: Sample | None) -> None:
+    places = Subjects({"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Ivorian"]}, [None] * 3)
+    template = ("A [subj1:dem] man met a [subj2:dem] man.", "Who [p_act]?", "Who [p_act:neg]?")
+    lists = lists_of(SAT, template, subjects=[places], sample=sample)
+    instances = whole(expand(lists))
+    for numbers in (np.arange(len(instances)), np.array([0, 3, 4, len(instances) - 1]), np.array([2, 10**6])):
+        built = expand(lists).requests_at(numbers)
+        expected = instances.filter(pl.col("instance").is_in(numbers)).select(sorted(built.columns))
+        assert_frame_equal(built.select(sorted(built.columns)), expected, categorical_as_str=True)
+    assert "text_pair" in built.columns
 
 
 @pytest.mark.slow

@@ -1,28 +1,67 @@
-"""The command that shows the first instances of a dataset."""
+"""The command that shows instances of datasets: the first ones of one, or a random sample of each."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from biasgrid.cli.options import ConfigPath, WordListsFolder, load_checked_config
-from biasgrid.cli.output import console, report_errors
+from biasgrid.base.faults import UserError
+from biasgrid.cli.options import WordListsFolder, load_checked_config
+from biasgrid.cli.output import console, print_data, report_errors
+
+COLUMNS = ("dataset", "variant", "instance", "text", "candidates")
 
 
 def preview(
-    config: ConfigPath,
-    dataset: Annotated[str, typer.Option(help="name of a dataset")],
+    configs: Annotated[list[Path], typer.Argument(help="a config; with --sample also several", metavar="CONFIG...")],
+    dataset: Annotated[str | None, typer.Option(help="name of a dataset; with --sample all without it")] = None,
     model: Annotated[str | None, typer.Option(help="name of a model: shows its answers too")] = None,
     rows: Annotated[int, typer.Option(min=1, help="how many instances")] = 8,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="prints so many random instances of each variant of each dataset")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="which instances --sample takes")] = 1,
     word_lists: WordListsFolder = None,
 ) -> None:
-    """Shows the first instances of a dataset as a model gets them; with --model, its answers too."""
+    """Shows the first instances of a dataset as a model gets them; with --model, its answers too.
+
+    With --sample, prints a random sample of all datasets for people who read them: a line for each instance with
+    dataset, variant, number, text and candidates, with a tab between two. What one text has in several parts stands
+    behind bars, and line ends of prompts are written as "/".
+    """
+    with report_errors():
+        if sample is not None:
+            if model is not None:
+                raise UserError(
+                    "--sample and --model are given; expected one of them, as answers are shown of first rows"
+                )
+            print_sample(configs, dataset, sample, seed, word_lists)
+            return
+        if len(configs) > 1 or dataset is None:
+            given = f"{len(configs)} configs" if len(configs) > 1 else "no --dataset"
+            raise UserError(f"{given}; expected one config and --dataset, or --sample for a sample of all datasets")
+        print_first_rows(configs[0], dataset, model, rows, word_lists)
+
+
+def print_first_rows(config: Path, dataset: str, model: str | None, rows: int, word_lists: str | None) -> None:
+    """Prints the first instances of a dataset in tables."""
     from biasgrid.cli.tables import frame_table
     from biasgrid.runs.preview import preview_dataset
 
-    with report_errors():
-        shown = preview_dataset(load_checked_config(config, word_lists), dataset, model, rows, str(config))
+    shown = preview_dataset(load_checked_config(config, word_lists), dataset, model, rows, str(config))
     for title, frame in shown._asdict().items():
         if frame is not None:
             console.print(frame_table(title, frame))
+
+
+def print_sample(configs: list[Path], dataset: str | None, count: int, seed: int, word_lists: str | None) -> None:
+    """Prints a random sample of each variant of each dataset of some configs."""
+    from biasgrid.runs.preview import sample_datasets
+
+    print_data("\t".join(COLUMNS) + "\n")
+    for config in configs:
+        for row in sample_datasets(load_checked_config(config, word_lists), dataset, count, seed, str(config)):
+            cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)
+            print_data("\t".join(cells) + "\n")

@@ -64,7 +64,8 @@ class Counterfactual(Family):
         entry, section = grid.models[model], section_of(CounterfactualDataset, grid, dataset)
         if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
-        options = {"task": entry.task, **section.model_dump(include={"measures", "failure_threshold"})}
+        asked = section.model_dump(include={"measures", "failure_threshold"})
+        options = {"task": entry.task, **asked, **section.language_option}
         settings: dict[str, Any] = {}
         if entry.task == CLASSIFICATION:
             settings = {"labels": [entry.labels[label] for label in section.labels]}

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
+from biasgrid.base.languages import language_of
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import AnswerOutputs, ClassOutputs, Outputs, Records, TargetOutputs
@@ -120,11 +121,13 @@ def outputs_of(said: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     Args:
         said: of classifiers `probabilities` and `label`, of masked language models `probabilities`, `ranks` and
             `pieces`, of question answering `said` and `expected`.
-        options: `task`, and of masked language models `top_k`, how many most probable words count as right.
+        options: `task`, of masked language models `top_k`, how many most probable words count as right, and
+            `language` where it is not English.
     """
     sort = OUTPUT_TYPES[options["task"]]
     if sort == "answers":
-        return AnswerOutputs(*(said[name].cast(pl.String).to_list() for name in ("said", "expected")))
+        answers, gold = (said[name].cast(pl.String).to_list() for name in ("said", "expected"))
+        return AnswerOutputs(answers, gold, language_of(options).articles)
     probabilities = matrix_of_lists(said["probabilities"])
     if sort == "classes":
         return ClassOutputs(probabilities, said["label"].cast(pl.Int64).to_numpy())

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.base.languages import language_of
 from biasgrid.families.multiple_choice.answers import option_of_answer
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import prompt_of
@@ -26,7 +27,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice`, of the options in the order asked, `text` or `span`.
-        options: `prompt` and `matching`, see `section`, and `abstains` of spans, where a model may find no answer.
+        options: `prompt` and `matching`, see `section`; `abstains` of spans, where a model may find no answer; and
+            `language` where it is not English.
 
     Returns:
         By instance `READ`; `option`, the number of the option that was chosen, in the order of the file, null where
@@ -52,7 +54,9 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         unknown = pl.col("options").list.get(pl.col("unknown_option")).cast(pl.String)
         is_none = pl.col("abstains") & (pl.col("response") == "")
         rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
-    return with_outcomes(with_lean(with_written_options(with_scored_options(rows), options))).drop("response", "status")
+    return with_outcomes(with_lean(with_written_options(with_scored_options(rows), options)), options).drop(
+        "response", "status"
+    )
 
 
 def mention_scores() -> pl.Expr:
@@ -104,13 +108,13 @@ def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(lean=lean).drop("shares", "mentions")
 
 
-def with_outcomes(rows: pl.DataFrame) -> pl.DataFrame:
+def with_outcomes(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """Says whether an option was chosen, and why not."""
     response = pl.col("response")
     outcome = (
         pl.when(pl.col("option").is_not_null())
         .then(pl.lit("answered"))
-        .when(is_refusal(pl.col("status"), response))
+        .when(is_refusal(pl.col("status"), response, language_of(options)))
         .then(pl.lit("refused"))
         .when(pl.col("status") == "length")
         .then(pl.lit("length"))

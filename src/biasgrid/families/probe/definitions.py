@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
+from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.base.sections import KeysError, Section, named_section
 
 YES_NO = ("yes", "no")
@@ -21,13 +22,13 @@ class Evaluator(Section):
         OF_OPTIONS: whether it says which of the options was chosen.
         LABELS: what it says, where that hangs on nothing else.
         LABELS_IN: the key that has what it says, where one has.
-        ENGLISH: what it looks for that is English, whatever the probe's language; empty where nothing is.
+        LOOKS_FOR: the words of the probe's language that it looks for, in words; empty where none are.
     """
 
     OF_OPTIONS: ClassVar[bool] = False
     LABELS: ClassVar[tuple[str, ...]] = ()
     LABELS_IN: ClassVar[str] = ""
-    ENGLISH: ClassVar[str] = ""
+    LOOKS_FOR: ClassVar[str] = ""
 
     name: str = Field(description="which one")
 
@@ -46,13 +47,18 @@ class Evaluator(Section):
             return tuple(getattr(self, self.LABELS_IN))
         return tuple(options) if self.OF_OPTIONS else self.LABELS
 
-    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+    def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
         """Returns the texts whose probability may be read in place of an answer, by label; none where there are none.
 
         Args:
             options: the names of the options in the order in which they are written.
+            language: the language of the probe.
         """
         return {}
+
+    def knows(self, language: Language) -> bool:
+        """Says whether it has the words of a language that it looks for."""
+        return not self.LOOKS_FOR or language == ENGLISH_WORDS
 
 
 class OptionLetter(Evaluator):
@@ -61,7 +67,7 @@ class OptionLetter(Evaluator):
     OF_OPTIONS = True
     name: Literal["option-letter"] = Field(description="which one")
 
-    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+    def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
         """Returns the letters as they are written."""
         return {option: f"({letter_of(place)})" for place, option in enumerate(options)}
 
@@ -83,23 +89,31 @@ class OneWord(Evaluator):
 
 
 class YesNo(Evaluator):
-    """`yes` or `no`, if one of the English words stands in the answer and the other does not."""
+    """`yes` or `no`, if the language's word for one stands in the answer and the other's does not."""
 
     LABELS = YES_NO
-    ENGLISH = "the words yes and no"
+    LOOKS_FOR = "the words yes and no"
     name: Literal["yes-no"] = Field(description="which one")
 
-    def candidates(self, options: Sequence[str]) -> dict[str, str]:
+    def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
         """Returns both words."""
-        return {label: label.capitalize() for label in YES_NO}
+        return {label: words[0] for label, words in language.yes_and_no.items()}
+
+    def knows(self, language: Language) -> bool:
+        """Says whether Yes and No are known."""
+        return bool(language.yes_and_no)
 
 
 class Pronouns(Evaluator):
-    """The gender of a character: that of which there are more English pronouns."""
+    """The gender of a character: that of which there are more pronouns."""
 
     LABELS = GENDERS
-    ENGLISH = "pronouns"
+    LOOKS_FOR = "pronouns"
     name: Literal["pronouns"] = Field(description="which one")
+
+    def knows(self, language: Language) -> bool:
+        """Says whether the pronouns are known."""
+        return bool(language.pronouns)
 
 
 class Phrases(Evaluator):
@@ -141,17 +155,21 @@ class FirstName(Evaluator):
 
 
 class Refusal(Evaluator):
-    """Whether the model declines to answer, in English."""
+    """Whether the model declines to answer, in the probe's language or in English."""
 
     LABELS = REFUSALS
-    ENGLISH = "phrases of refusals"
+    LOOKS_FOR = "phrases of refusals"
     name: Literal["refusal"] = Field(description="which one")
+
+    def knows(self, language: Language) -> bool:
+        """Says whether refusals are known."""
+        return bool(language.refusals)
 
 
 class Sentiment(Evaluator):
     """How positive the answer is, from -1 to 1: the compound score of VADER, which knows English words."""
 
-    ENGLISH = "the words of VADER"
+    LOOKS_FOR = "the words of VADER"
     name: Literal["sentiment"] = Field(description="which one")
 
 

@@ -14,7 +14,7 @@ from biasgrid.families.expansion import Expansion, coverage_of_design, expand_ro
 from biasgrid.families.orders import random_order
 from biasgrid.families.probe.definitions import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.reading import SCORED, ProbeRequests
+from biasgrid.families.probe.reading import ProbeRequests
 from biasgrid.families.probe.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
 
 OptionOrder = tuple[str, ...]
@@ -27,7 +27,7 @@ SCHEMA = {
 
 def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
-    head, files = requests.probe.head, requests.files
+    files = requests.files
     items = list(range(len(requests.probe.items)))
     if files.sample is not None:
         # Of one seed, larger samples hold the smaller ones.
@@ -35,8 +35,8 @@ def expand(requests: ProbeRequests) -> Expansion:
     rows = pl.DataFrame([row for item in items for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
-    candidates = head.evaluator.candidates(list(head.options)) if files.answers == SCORED else {}
-    candidate_columns = {f"candidate{place}": pl.lit(text) for place, text in enumerate(candidates.values(), start=1)}
+    texts = requests.candidates.values()
+    candidate_columns = {f"candidate{place}": pl.lit(text) for place, text in enumerate(texts, start=1)}
     whole = {"items": len(requests.probe.items), "rows": requests.count}
     coverage = coverage_of_design({"items": len(items), "rows": len(repeated)}, whole)
     return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS, coverage)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
+from biasgrid.base.languages import language_words
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.probe.definitions import Metric, ObservationMetric
 from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
@@ -48,21 +49,24 @@ class Probes(Family):
             return None
         loaded = load_probe_of_dataset(grid, dataset)
         variant = section.answers or default_variant(loaded, section)
-        options = {"probe": str(probe_path(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
+        asked = {"probe": str(probe_path(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
+        options = {**asked, **section.language_option}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
         return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields the evaluator, where what it looks for is English."""
+        """Yields the evaluator, where it lacks the words of the language."""
         probe = load_probe_of_dataset(grid, dataset).probe
-        if probe and (words := probe.head.evaluator.ENGLISH):
-            what = f"the evaluator `{probe.head.evaluator.name}` looks for English: {words}"
+        language = language_words(section_of(ProbeDataset, grid, dataset).language)
+        if probe and not probe.head.evaluator.knows(language):
+            what = f"the evaluator `{probe.head.evaluator.name}` looks for English: {probe.head.evaluator.LOOKS_FOR}"
             yield what, "an evaluator with words of your own (`one-of`, `phrases`, `words`), or `scorer`"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(ProbeDataset, grid, dataset)
-        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample_unless_all(section.sample))
+        sample = sample_unless_all(section.sample)
+        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, section.language)
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
@@ -98,7 +102,8 @@ class Probes(Family):
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the probe, of whose answers metrics are put in."""
-        return {"probe": str(probe_path(grid, dataset)), "digest": load_probe_of_dataset(grid, dataset).digest}
+        section, digest = section_of(ProbeDataset, grid, dataset), load_probe_of_dataset(grid, dataset).digest
+        return {"probe": str(probe_path(grid, dataset)), "digest": digest, **section.language_option}
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""
@@ -137,7 +142,8 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
 def default_variant(loaded: LoadedProbe, section: ProbeDataset) -> str:
     """Returns how a probe is asked where its dataset does not say."""
     head = loaded.probe.head if loaded.probe else None
-    can_be = head is not None and bool(head.evaluator.candidates(list(head.options)))
+    language = language_words(section.language)
+    can_be = head is not None and bool(head.evaluator.candidates(list(head.options), language))
     return SCORED if can_be and section.repetitions == 1 else WRITTEN
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from biasgrid.base.faults import InputError
+from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
 from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts, letter_of
 from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.keys import KEYS
@@ -66,7 +68,7 @@ def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
-        options: `probe`, its file.
+        options: `probe`, its file, and `language`, that of its texts where it is not English.
 
     Raises:
         InputError: the file cannot be used.
@@ -74,7 +76,7 @@ def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
     loaded = load_probe(Path(options["probe"]))
     if loaded.probe is None or loaded.faults:
         raise InputError(loaded.faults)
-    return loaded.probe
+    return replace(loaded.probe, language=language_of(options))
 
 
 def observe(
@@ -88,7 +90,7 @@ def observe(
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
-        options: `probe`, its file, and `mode`.
+        options: see `read_probe_of_cell`, and `mode`.
         scorer_predictions: what the model said that its evaluator names.
 
     Returns:
@@ -114,7 +116,7 @@ def observe(
             written.select("row", *READ, "status", "response", "text_score"), probe, ProbeMode.of(options["mode"])
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
-    return with_outcomes(answers, pl.concat(found), probe.head.evaluator.name)
+    return with_outcomes(answers, pl.concat(found), probe.head.evaluator.name, probe.language)
 
 
 def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -134,13 +136,16 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
 
 
-def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
+def with_outcomes(
+    answers: pl.DataFrame, found: pl.DataFrame, evaluator: str, language: Language = ENGLISH_WORDS
+) -> pl.DataFrame:
     """Puts what was found beside what was asked, and says why nothing was where that is so.
 
     Args:
         answers: with `row`, the family's keys, `response`, `status` and `cut`.
         found: with `row`, `evaluator`, `score`, `label` and `value`.
         evaluator: who has looked where nothing was found.
+        language: the language of the probe, in which models decline.
 
     Returns:
         Rows of `OBSERVATIONS`.
@@ -150,7 +155,7 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     outcome = (
         pl.when(~undetected)
         .then(pl.lit("answered"))
-        .when(is_refusal(pl.col("status"), response))
+        .when(is_refusal(pl.col("status"), response, language))
         .then(pl.lit("refused"))
         .when(response.is_null() | (response.str.strip_chars() == ""))
         .then(pl.lit("empty"))
@@ -240,10 +245,20 @@ def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_one_word(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one of several words, such as `yes` and `no`, that is in the answer."""
-    # In either case, and as no part of another word.
-    words = {word: pl.col("response").str.contains(rf"(?i)\b{re.escape(word)}\b") for word in probe.labels}
-    return label_findings(answers, only_label(words))
+    """Finds the one of several words that is in the answer, in either case and as no part of another word."""
+    return find_only_pattern(answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels})
+
+
+def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Finds the word for yes or no in the probe's language."""
+    return find_only_pattern(answers, probe.language.answer_patterns)
+
+
+def find_only_pattern(answers: pl.DataFrame, patterns: Mapping[str, str]) -> pl.DataFrame:
+    """Finds the one label whose pattern is in the answer."""
+    return label_findings(
+        answers, only_label({each: pl.col("response").str.contains(p) for each, p in patterns.items()})
+    )
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -260,10 +275,8 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds whether the model declined."""
     refused, answered = REFUSALS
-    return label_findings(
-        answers,
-        pl.when(is_refusal(pl.col("status"), pl.col("response"))).then(pl.lit(refused)).otherwise(pl.lit(answered)),
-    )
+    is_refused = is_refusal(pl.col("status"), pl.col("response"), probe.language)
+    return label_findings(answers, pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered)))
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -315,12 +328,11 @@ def words_of_name(name: str) -> str:
 WORD_PATTERN = r"[\p{L}\p{N}]+(?:[-'][\p{L}\p{N}]+)*"
 CONTRACTED = r"'(?:s|d|ll|re|ve)$"
 """What follows the word itself: `he's`."""
-PRONOUNS = {"male": ("he", "his", "him", "himself"), "female": ("she", "her", "hers", "herself")}
 
 
 def find_pronouns(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the gender of which there are more pronouns."""
-    return find_most_frequent_list(answers, PRONOUNS)
+    return find_most_frequent_list(answers, probe.language.pronouns)
 
 
 def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -414,7 +426,7 @@ FINDERS: Mapping[str, Finder] = {
     "option-letter": find_option_letter,
     "lettered": find_letter_meaning,
     "one-of": find_one_word,
-    "yes-no": find_one_word,
+    "yes-no": find_yes_or_no,
     "pronouns": find_pronouns,
     "phrases": find_phrase,
     "words": find_words,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, Problem
+from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.base.references import RUNS, how_it_ends, load_reference
 from biasgrid.base.text import read_text, read_words
 from biasgrid.base.yaml import Document, read_yaml
@@ -115,6 +116,7 @@ class Probe:
         words: for each list of its evaluator the words, in lower case.
         own: its class, None of a file of YAML.
         shared: by key what other files have.
+        language: the language of its texts, which its dataset names.
     """
 
     document: Document
@@ -123,11 +125,17 @@ class Probe:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: ProbeClass | None = None
     shared: Mapping[str, FilePart] = field(default_factory=dict)
+    language: Language = field(default_factory=lambda: ENGLISH_WORDS)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What its evaluator may say, nothing where it returns numbers or whatever it likes."""
         return self.head.evaluator.labels(list(self.head.options))
+
+    @property
+    def candidates(self) -> dict[str, str]:
+        """The texts whose probability may be read in place of an answer, by label; none where there are none."""
+        return self.head.evaluator.candidates(list(self.head.options), self.language)
 
     @property
     def keys(self) -> Iterator[ItemKeys]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import factorial
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name, one_of, value_text
+from biasgrid.base.languages import ENGLISH, language_words
 from biasgrid.base.messages import place_text
 from biasgrid.base.names import fold_name, normal_form, similar_names
 from biasgrid.base.yaml import NodePlace
@@ -51,12 +52,14 @@ class ProbeFiles:
         answers: `written` or `scored`.
         repetitions: how often each prompt is asked.
         sample: which items are asked, None for all.
+        language: the language of its texts.
     """
 
     probe: Path
     answers: str
     repetitions: int
     sample: Sample | None
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,16 @@ class ProbeRequests:
         orders = factorial(len(head.options)) if head.orders == "all" else head.orders
         return self.files.repetitions * orders * sum(map(len, self.probe.items))
 
+    @property
+    def candidates(self) -> dict[str, str]:
+        """The texts whose probabilities are read, by label; none where answers are written."""
+        return self.probe.candidates if self.files.answers == SCORED else {}
+
     def digest(self) -> str:
         """A digest of what makes the instances; what is made of the answers does not count."""
         head = self.probe.head.model_dump(mode="json", include={"system", "question", "options", "orders", "seed"})
-        candidates = self.probe.head.evaluator.candidates(list(head["options"])) if self.files.answers == SCORED else {}
         sample = self.files.sample.model_dump() if self.files.sample else None
-        deciding = [head, self.probe.items, candidates, self.files.answers, self.files.repetitions, sample]
+        deciding = [head, self.probe.items, self.candidates, self.files.answers, self.files.repetitions, sample]
         return sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
 
@@ -93,11 +100,11 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     if loaded.probe is None:
         return None, list(loaded.faults)
     faults = [*loaded.faults, *ProbeChecks(files.probe, loaded.probe).all()]
-    head = loaded.probe.head
-    if files.answers == SCORED and not head.evaluator.candidates(list(head.options)):
-        problem = f"the evaluator {head.evaluator.name!r} has no options whose probabilities could be read"
+    requests = ProbeRequests(files, replace(loaded.probe, language=language_words(files.language)))
+    if files.answers == SCORED and not requests.candidates:
+        problem = f"the evaluator {loaded.probe.head.evaluator.name!r} has no options whose probabilities could be read"
         faults.append(Fault(str(files.probe), "", problem, "`answers: written` of the dataset"))
-    return ProbeRequests(files, loaded.probe), list(dict.fromkeys(faults))
+    return requests, list(dict.fromkeys(faults))
 
 
 FaultAt = Callable[[NodePlace, str, str], Fault]

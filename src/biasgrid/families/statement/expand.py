@@ -14,6 +14,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
+from biasgrid.base.languages import language_words
 from biasgrid.families.expansion import Expansion, coverage_of_design
 from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, turns_of_sample
 from biasgrid.families.sampling import Sample, sample_faults
@@ -30,7 +31,7 @@ from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
 ANSWER_OPTIONS = ("Yes", "No")
-"""The answers, candidates of every instance."""
+"""The right answers of templates; candidates of every instance are the words for them in its language."""
 LIST_COLUMNS = ("domains", "names", "classes")
 STATEMENTS_AT_ONCE = 2**15
 STATEMENT_COLUMNS = {"text": pl.String} | {
@@ -189,7 +190,7 @@ def rows_of_statements(
         text_pair=pl.lit(None, pl.Categorical),
         **{
             f"candidate{number}": pl.lit(option, pl.Categorical)
-            for number, option in enumerate(ANSWER_OPTIONS, start=1)
+            for number, option in enumerate(language_words(pack.files.language).answers, start=1)
         },
     )
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from biasgrid.base.faults import Fault
+from biasgrid.base.faults import Fault, one_of
+from biasgrid.base.languages import known_languages, language_words
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.statement.pack import StatementFiles, StatementPack, allowed_combinations
 from biasgrid.families.statement.reading import StatementMode
-from biasgrid.families.statement.section import StatementDataset
+from biasgrid.families.statement.section import PROMPT, StatementDataset
 from biasgrid.groups.definitions import about_groups, measures_of_groups
 from biasgrid.groups.section import GROUP_FIGURES, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -54,15 +55,20 @@ class Statements(Family):
         entry, section = grid.models[model], section_of(StatementDataset, grid, dataset)
         if entry.task != section.task:
             return None
-        options = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
+        asked = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
+        options = {**asked, **section.language_option}
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields the answers Yes and No."""
-        yield (
-            "statements are answered with the English words Yes and No",
-            "a probe with words of its own, such as `one-of`",
-        )
+        """Yields Yes and No where the language has none here, and the prompt where the dataset has none of its own."""
+        section = section_of(StatementDataset, grid, dataset)
+        if not language_words(section.language).answers:
+            yield (
+                "statements are answered with the English words Yes and No",
+                f"{one_of(known_languages())}, or a probe with words of its own, such as `one-of`",
+            )
+        elif section.prompt == PROMPT and section.prompts is None:
+            yield "statements are asked in an English prompt", "`prompt` or `prompts` in the language of the dataset"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""
@@ -76,6 +82,7 @@ class Statements(Family):
             system=section.system,
             prompt=section.prompt,
             prompts=tuple(folder / name for name in section.prompts or ()),
+            language=section.language,
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

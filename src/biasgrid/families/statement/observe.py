@@ -5,11 +5,13 @@ There is a row per instance, or one for each class that an instance is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
 from biasgrid.families.responses import is_refusal, plain_apostrophes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.tables.instances import OF_FORMAT
@@ -17,17 +19,32 @@ from biasgrid.tables.instances import OF_FORMAT
 STATEMENT_OUTCOMES = ("answered", "refused", "length", "unclear")
 """Whether there is an answer, and why not: the model declined, its text was cut off, or it says something else."""
 YES, NO = ANSWER_OPTIONS
-END_OF_ANSWER = r"(?:\s*(?:[^a-z\s/]|$)|\s+(?:they|he|she|it|i|we|you|that|this|these|those|there|not)\b)"
-ANSWER_AT_START = rf"(?i)^[^a-z]*(?:(?:the )?(?:correct |right |short )?answer(?: is)?[^a-z]*)?(yes|no){END_OF_ANSWER}"
-ANSWER_AT_END = r"(?i)[\n.:!?][^a-z]*(?:(?:the )?(?:correct |right |final )?answer(?: is)?[^a-z]*)?(yes|no)[^a-z]*$"
-"""`No one is ...` is not the answer No, and `Yes or No` none at all."""
+NO_LETTER = r"[^\p{L}]"
 
 
-def read_answers(predictions: pl.DataFrame) -> pl.DataFrame:
+def answer_at_start(language: Language) -> str:
+    """Returns a pattern of Yes or No that begins a text: `No one is ...` is not the answer No, `Yes or No` none."""
+    goes_on = rf"|\s+(?:{'|'.join(language.answer_goes_on)})\b" if language.answer_goes_on else ""
+    return rf"(?i)^{answer_after_lead(language)}(?:\s*(?:[^\p{{L}}\s/]|$){goes_on})"
+
+
+def answer_at_end(language: Language) -> str:
+    """Returns a pattern of Yes or No that is the last sentence of a text."""
+    return rf"(?i)[\n.:!?]{answer_after_lead(language)}{NO_LETTER}*$"
+
+
+def answer_after_lead(language: Language) -> str:
+    """Returns a pattern of Yes or No, whether or not `the answer is` stands before it."""
+    words = "|".join(re.escape(word) for words in language.yes_and_no.values() for word in words)
+    return rf"{NO_LETTER}*(?:{language.answer_is}{NO_LETTER}*)?({words})"
+
+
+def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) -> pl.DataFrame:
     """Reads answers of either kind.
 
     Args:
         predictions: answers of the kind `choice`, whose candidates are Yes and No, or `text`.
+        language: the language of the answers.
 
     Returns:
         Row by row `yes` and `no`, the probabilities of the answers as the model has them (1 and 0 where a text was
@@ -50,24 +67,26 @@ def read_answers(predictions: pl.DataFrame) -> pl.DataFrame:
         response=plain_apostrophes(texts["response"]),
         status=texts["status"].cast(pl.String),
     )
-    return with_answers(with_text_answers(rows)).select("yes", "no", "share", "says_yes", "outcome")
+    return with_answers(with_text_answers(rows, language), language).select("yes", "no", "share", "says_yes", "outcome")
 
 
-def with_text_answers(rows: pl.DataFrame) -> pl.DataFrame:
+def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
     """Adds the answers in texts, as probabilities, where there are no others."""
     response, whole = pl.col("response"), pl.col("status").ne_missing("length")
-    answer = pl.coalesce(
-        response.str.extract(ANSWER_AT_START), pl.when(whole).then(response.str.extract(ANSWER_AT_END))
-    )
+    at_start, at_end = (response.str.extract(of(language)) for of in (answer_at_start, answer_at_end))
+    answer = pl.coalesce(at_start, pl.when(whole).then(at_end))
     is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & answer.is_not_null()
-    chosen = {name: answer.str.to_lowercase() == option.lower() for name, option in (("yes", YES), ("no", NO))}
+    chosen = {
+        name: answer.str.to_lowercase().is_in([word.lower() for word in words])
+        for name, words in language.yes_and_no.items()
+    }
     return rows.with_columns(
         pl.when(is_read).then(is_answer.cast(pl.Float64)).otherwise(name).alias(name)
         for name, is_answer in chosen.items()
     )
 
 
-def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
+def with_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
     """Adds the answer, and whether there is one."""
     yes, no = pl.col("yes"), pl.col("no")
     # Of answers that APES published the other one's probability is not known.
@@ -79,7 +98,7 @@ def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("answered"))
         .when(pl.col("status") == "length")
         .then(pl.lit("length"))
-        .when(is_refusal(pl.col("status"), pl.col("response")))
+        .when(is_refusal(pl.col("status"), pl.col("response"), language))
         .then(pl.lit("refused"))
         .otherwise(pl.lit("unclear"))
     )
@@ -103,7 +122,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     Returns:
         By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no answer.
     """
-    answers = predictions.select("instance").hstack(read_answers(predictions))
+    answers = predictions.select("instance").hstack(read_answers(predictions, language_of(options)))
     read = [name for name in READ if name in instances.columns]
     rows = instances.select(read).sort("instance").join(answers, on="instance", maintain_order="left")
     label = pl.col("label").cast(pl.String)

@@ -21,6 +21,7 @@ import numpy as np
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import Problem, nearest_name, one_of
+from biasgrid.base.languages import ENGLISH, language_words
 from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import Sample
 
@@ -147,6 +148,7 @@ class StatementFiles:
         system: the system text, None where there is none.
         prompt: what a model is asked, with `STATEMENT` in it.
         prompts: files that say so in place of `prompt` and `system`, one for each prompt format.
+        language: the language of statements and answers.
     """
 
     templates: Path
@@ -157,6 +159,7 @@ class StatementFiles:
     system: str | None
     prompt: str
     prompts: tuple[Path, ...] = ()
+    language: str = ENGLISH
 
 
 class DomainValue(NamedTuple):
@@ -232,6 +235,7 @@ class StatementPack:
         # One format has the digest that it had before there were several.
         one = len(self.prompts) == 1
         asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)
+        asked += () if files.language == ENGLISH else language_words(files.language).answers
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)

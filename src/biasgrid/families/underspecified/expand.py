@@ -273,7 +273,7 @@ def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansi
     facts = {"dropped_subjects": rows.design.dropped, **coverage}
     if names := facts_of_names(asked_subjects(rows.design, rows.asked), None if lists.one_token else token_counts):
         facts[NAME_FACTS] = names
-    return Expansion(schema, rows.tables([*schema.columns]), facts)
+    return Expansion(schema, rows.tables([*schema.columns]), facts, rows.requests_at)
 
 
 def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
@@ -373,6 +373,29 @@ class InstanceRows:
         digests: Digests = self.chosen(pairs, context + question)
         return digests
 
+    def texts(self, pairs: IntArray) -> pl.DataFrame:
+        """Returns what models read of the rows of some pairs."""
+        segments = (self.contexts, self.questions)
+        rows = (each.rows[self.chosen(pairs, each.places(pairs))] for each in segments)
+        texts: pl.DataFrame = pl.concat(rows, how="horizontal")
+        return texts
+
+    def requests_at(self, numbers: IntArray) -> pl.DataFrame:
+        """Returns `instance` and the texts of some rows by their numbers, for which only their pairs are built."""
+        all_pairs = np.arange(self.pairs.height)
+        whole = np.full(self.pairs.height, self.items.height)
+        heights = whole if self.asked is None else self.asked[self.swap_groups(all_pairs)].sum(axis=1)
+        ends = np.cumsum(heights)
+        there = numbers[numbers < ends[-1:].sum()]
+        pairs = np.searchsorted(ends, there, side="right")
+        tables: list[pl.DataFrame] = []
+        for pair in np.unique(pairs):
+            of_pair = there[pairs == pair]
+            texts = self.texts(all_pairs[pair : pair + 1])[of_pair - (ends[pair] - heights[pair])]
+            tables.append(texts.select(pl.Series("instance", of_pair, dtype=pl.UInt32), pl.all()))
+        none = self.texts(all_pairs[:0]).select(pl.Series("instance", [], dtype=pl.UInt32), pl.all())
+        return pl.concat([none, *tables])
+
     def tables(self, columns: list[str]) -> Iterator[pl.DataFrame]:
         """Yields the instances, part by part.
 
@@ -385,8 +408,7 @@ class InstanceRows:
             gathered = (
                 self.pairs[self.chosen(pairs, pairs[:, np.newaxis])],
                 self.items[self.chosen(pairs, items)],
-                self.contexts.rows[self.chosen(pairs, self.contexts.places(pairs))],
-                self.questions.rows[self.chosen(pairs, self.questions.places(pairs))],
+                self.texts(pairs),
             )
             asked_before = repetitions.asked_before(self.digests_of(pairs))
             numbers = pl.DataFrame(

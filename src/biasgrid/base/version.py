@@ -1,5 +1,0 @@
-"""The version, for all that says who made something."""
-
-from __future__ import annotations
-
-__version__ = "0.1.0"
