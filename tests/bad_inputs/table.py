@@ -110,7 +110,7 @@ NAMES = [
         "begins with http:// or https://",
     ),
     bad("models.published.predictions.people", {"url": "http://x/y", "sha256": "abc"}, "64 of the digits 0-9 and a-f"),
-    bad("word_lists", "nowhere", "word_lists: there is no folder 'nowhere'; expected a folder of word lists"),
+    bad("word_lists", "nowhere", "word_lists: there is no folder 'nowhere' (looked for in this folder and "),
     bad("results", "a{b}", "results: 'a{b}'; expected a folder, without any of { } < > or control characters"),
     bad("plugins", ["no.py"], "plugins[0]: 'no.py' is not there; expected the path of a Python file or package"),
     bad("inference.device", "gpu", "inference.device: 'gpu' (did you mean 'cpu'?); expected one of auto, cpu, cuda"),

@@ -75,7 +75,9 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    yield from differences_of_names(cell.facts.get(NAME_FACTS, {}))
+    names_of_groups = cell.facts.get(NAME_FACTS, {})
+    yield from name_tokens(names_of_groups)
+    yield from name_frequency(names_of_groups)
 
 
 def mass_of_pronouns(observations: pl.DataFrame) -> str:
@@ -139,15 +141,28 @@ def balance(measures: pl.DataFrame) -> Check:
     return Check("balance", float(asked.min() / asked.max()), len(asked))
 
 
-def differences_of_names(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
-    """Yields by how much groups differ in the tokens and the frequency of their names.
+def name_tokens(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
+    """Yields by how many tokens the names of two groups differ, of the groups that differ most, if that is known.
 
     Args:
-        facts: `tokens` and `frequency`, if known: the mean of each group.
+        facts: `tokens`, if known: the mean of each group.
     """
-    for what, measure in (("tokens", "name_tokens"), ("frequency", "name_frequency")):
-        if means := facts.get(what):
-            (least, fewest), *_, (most, largest) = sorted(means.items(), key=lambda of_group: of_group[1])
-            value = largest - fewest if what == "tokens" else largest / fewest
-            low, high = (f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}" for mean in (fewest, largest))
-            yield Check(measure, value, len(means), flag=f"{most} ({high}) and {least} ({low})")
+    if means := facts.get("tokens"):
+        yield Check("name_tokens", max(means.values()) - min(means.values()), len(means), flag=ends_of_means(means))
+
+
+def name_frequency(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
+    """Yields by which factor the frequencies of the names of two groups differ, of the groups that differ most.
+
+    Args:
+        facts: `frequency`, if known: the geometric mean of each group.
+    """
+    if means := facts.get("frequency"):
+        yield Check("name_frequency", max(means.values()) / min(means.values()), len(means), flag=ends_of_means(means))
+
+
+def ends_of_means(means: Mapping[str, float]) -> str:
+    """Returns the groups with the largest and the smallest mean, in words."""
+    (least, fewest), *_, (most, largest) = sorted(means.items(), key=lambda of_group: of_group[1])
+    low, high = (f"{mean:.2f}" if mean < HUNDRED else f"{mean:,.0f}" for mean in (fewest, largest))
+    return f"{most} ({high}) and {least} ({low})"
