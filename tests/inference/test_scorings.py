@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from biasgrid.inference.checkpoints.cost import ReadingMethod, RequestText, words_per_instance
 from biasgrid.inference.models.registry import BACK_ENDS
-from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, aligned, scorings_of
+from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, align_tokens, scorings_of
 
 TOKENS = st.lists(st.integers(0, 6), max_size=12)
 
@@ -32,7 +32,7 @@ def test_every_formula_is_of_one_kind_of_model() -> None:
 @given(TOKENS, TOKENS)
 def test_places_of_an_alignment_are_all_places_once(one: list[int], two: list[int]) -> None:
     first, second = [0, *one, 1], [0, *two, 1]
-    found = aligned(first, second)
+    found = align_tokens(first, second)
     shared = [[ids[place] for place in places] for ids, places in zip((first, second), found.shared, strict=True)]
     assert shared[0] == shared[1]
     for ids, same, others in zip((first, second), found.shared, found.differing, strict=True):
@@ -44,14 +44,14 @@ def test_places_of_an_alignment_are_all_places_once(one: list[int], two: list[in
 
 @given(TOKENS)
 def test_a_sentence_shares_all_tokens_with_itself(ids: list[int]) -> None:
-    found = aligned([0, *ids, 1], [0, *ids, 1])
+    found = align_tokens([0, *ids, 1], [0, *ids, 1])
     assert found.shared == (list(range(1, len(ids) + 1)),) * 2
     assert found.differing == ([], [])
 
 
 def test_the_order_of_sentences_can_change_what_they_share() -> None:
     one, two = [9, 1, 2, 8], [9, 2, 1, 8]
-    assert aligned(one, two).shared[0] != aligned(two, one).shared[1]
+    assert align_tokens(one, two).shared[0] != align_tokens(two, one).shared[1]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_the_preference_of_the_model_is_found(cell: Pipeline) -> None:
     assert len(over_pairs) == 1
     assert over_pairs[0]["high"] - over_pairs[0]["low"] < share["high"] - share["low"]
     assert cell.row("preference", bias_type="age")["value"] == 0.5
-    assert cell.row("score_difference", bias_type="age")["value"] == pytest.approx(0.5 / 5)
+    assert cell.row("likelihood_difference", bias_type="age")["value"] == pytest.approx(0.5 / 5)
     assert cell.row("neutral", bias_type="age")["value"] == 0
 
 

@@ -13,7 +13,7 @@ from sentences import PlainCausal, PlainMasked
 from shared import made_once
 from tiny_writers import save_writer
 
-from biasgrid.inference.scorings import aligned
+from biasgrid.inference.scorings import align_tokens
 from biasgrid.tables.files import read_table
 from biasgrid.tables.schema import answer_schema
 
@@ -72,7 +72,7 @@ def test_what_scores_cost_is_in_the_plan(scored: Project) -> None:
     expected = 0
     for place, sentence in enumerate(sentences):
         own, other = (tokenizer(text).input_ids for text in (sentence, sentences[place ^ 1]))
-        expected += len(own) * len(aligned(own, other).shared[0])
+        expected += len(own) * len(align_tokens(own, other).shared[0])
     assert tokens["masked"] == pytest.approx(expected, rel=1e-6)
     written = PlainCausal(models["causal"]["folder"]).tokenizer
     assert tokens["causal"] == sum(len(written(sentence).input_ids) for sentence in sentences)

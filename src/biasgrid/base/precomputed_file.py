@@ -45,6 +45,15 @@ class PrecomputedResponse(NamedTuple):
     source: Mapping[str, str] | None = None
 
 
+def first_has_scores(path: Path) -> bool:
+    """Says whether the first response of a file has log-likelihoods of options; of a faulty file it says no."""
+    try:
+        row = next(read_rows(path, RESPONSE_COLUMNS, RESPONSES_EXPECTED, LOG_COLUMNS), None)
+        return row is not None and bool(mapping_of(row.values["scores"]))
+    except InputError:
+        return False
+
+
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
     """Reads a file of precomputed responses.
 

@@ -111,9 +111,7 @@ class Hyperparameters(Section):
     batch_size: int = Field(20, gt=0, description="sequences per step")
     max_length: int = Field(384, gt=0, description="longest sequence in tokens; longer contexts are cut into windows")
     stride: int = Field(128, ge=0, description="tokens that neighbouring windows share (question answering)")
-    mask_probability: float = Field(
-        0.15, gt=0, lt=1, description="share of tokens to predict in plain lines (fill-mask)"
-    )
+    mask_probability: float = Field(0.15, gt=0, lt=1, description="share of tokens to predict in lines (fill-mask)")
     seed: int = Field(3435, ge=0, description="seed of new weights, the order of the data and random masks")
 
 
@@ -232,7 +230,6 @@ class ModelSource:
         is_served: whether a server loads its checkpoint.
         is_control: whether its answers are those of no model at all.
         asks_server: whether a server is asked, whoever starts it.
-        is_precomputed: whether its answers are in a file, so that no probabilities can be read from a model.
     """
 
     name: ClassVar[str] = "itself"
@@ -243,7 +240,6 @@ class ModelSource:
     runs_here: ClassVar[bool] = False
     is_served: ClassVar[bool] = False
     is_control: ClassVar[bool] = False
-    is_precomputed: ClassVar[bool] = False
     asks_server: ClassVar[bool] = False
 
     model: Model
@@ -252,6 +248,11 @@ class ModelSource:
     def is_of(cls, model: Model) -> bool:
         """Says whether a model's section has one of its keys."""
         return any(getattr(model, key) for key in (*cls.keys, *cls.fields))
+
+    @property
+    def precomputed(self) -> Literal["texts", "scores"] | None:
+        """What a file has in place of a model; None where a model answers."""
+        return None
 
     @property
     def section(self) -> Any:

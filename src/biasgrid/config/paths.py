@@ -13,9 +13,9 @@ from biasgrid.base.faults import Fault, UserError, nearest_name
 from biasgrid.base.messages import place_text
 from biasgrid.base.yaml import Document, NodePlace
 
-PACKAGE = Path(__file__).parents[1]
-SHIPPED = PACKAGE / "shipped"
-WORKFLOW = SHIPPED if SHIPPED.is_dir() else PACKAGE.parents[1]
+PACKAGE_FOLDER = Path(__file__).parents[1]
+SHIPPED = PACKAGE_FOLDER / "shipped"
+WORKFLOW = SHIPPED if SHIPPED.is_dir() else PACKAGE_FOLDER.parents[1]
 """Where the workflow's files are: in an installed package, or at the root of a repository."""
 OF_WORKFLOW = ("word_lists", "report")
 """The keys of paths that may be files of the workflow: its word lists, and references of its `reference/`."""

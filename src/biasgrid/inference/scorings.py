@@ -15,7 +15,7 @@ BLANK = "BLANK"
 """What stands in a context in place of the word that is scored."""
 
 
-class Scoring(NamedTuple):
+class SentenceScoring(NamedTuple):
     """A formula that scores a sentence.
 
     Attributes:
@@ -54,7 +54,7 @@ class Scoring(NamedTuple):
         if self.inputs == "one":
             return len(sentence) + (len(pair) if self.needs == "context" else 0)
         if self.needs == "partner":
-            found = aligned(sentence, pair)
+            found = align_tokens(sentence, pair)
             scored = len((found.shared if self.reads == "shared" else found.differing)[0])
         else:
             scored = len(sentence) - (len(pair) if self.needs == "context" else special)
@@ -67,8 +67,8 @@ STEREOSET = "Nadeem et al., ACL 2021"
 BIAS_BENCH = "bias-bench"
 MASKED, CAUSAL = "fill-mask", "text-generation"
 
-SCORINGS: dict[str, Scoring] = {
-    "cps": Scoring(
+SCORINGS: dict[str, SentenceScoring] = {
+    "cps": SentenceScoring(
         "sum over the tokens that both sentences share, each masked alone; BERT and ALBERT read lower case",
         CROWS_PAIRS,
         MASKED,
@@ -78,16 +78,16 @@ SCORINGS: dict[str, Scoring] = {
         total=True,
         decimals=3,
     ),
-    "aul": Scoring("mean over all tokens, nothing masked", AUL, MASKED),
-    "aula": Scoring("as `aul`, each token weighted by the attention that it receives", AUL, MASKED),
-    "sss": Scoring(
+    "aul": SentenceScoring("mean over all tokens, nothing masked", AUL, MASKED),
+    "aula": SentenceScoring("as `aul`, each token weighted by the attention that it receives", AUL, MASKED),
+    "sss": SentenceScoring(
         "mean over the tokens that differ between the sentences, all of them masked together",
         f"{STEREOSET}, as {AUL} write it",
         MASKED,
         needs="partner",
         reads="differing",
     ),
-    "sss-table": Scoring(
+    "sss-table": SentenceScoring(
         "as the code of `sss` computes it: where several tokens differ, the mean over the probabilities of all of them "
         "at the places of all of them, which is a fault",
         AUL,
@@ -95,7 +95,7 @@ SCORINGS: dict[str, Scoring] = {
         needs="partner",
         reads="differing",
     ),
-    "span-mean": Scoring(
+    "span-mean": SentenceScoring(
         "mean over the tokens that differ between the sentences, each masked alone",
         BIAS_BENCH,
         MASKED,
@@ -104,17 +104,17 @@ SCORINGS: dict[str, Scoring] = {
         inputs="each",
         decimals=3,
     ),
-    "pll": Scoring(
+    "pll": SentenceScoring(
         "sum over all tokens, each masked alone", "Salazar et al., ACL 2020", MASKED, inputs="each", total=True
     ),
-    "pll-l2r": Scoring(
+    "pll-l2r": SentenceScoring(
         "as `pll`, the later tokens of the same word masked too",
         "Kauf and Ivanova, ACL 2023",
         MASKED,
         inputs="each",
         total=True,
     ),
-    "stereoset": Scoring(
+    "stereoset": SentenceScoring(
         "mean probability of the tokens of the word at BLANK, the later ones of them left out; words are tokenized "
         "without a space before them, which is a fault with RoBERTa",
         STEREOSET,
@@ -123,7 +123,7 @@ SCORINGS: dict[str, Scoring] = {
         inputs="each",
         unit="probability",
     ),
-    "stereoset-biasbench": Scoring(
+    "stereoset-biasbench": SentenceScoring(
         "as `stereoset`, words of RoBERTa tokenized with the space before them",
         BIAS_BENCH,
         MASKED,
@@ -131,32 +131,32 @@ SCORINGS: dict[str, Scoring] = {
         inputs="each",
         unit="probability",
     ),
-    "next-sentence": Scoring(
+    "next-sentence": SentenceScoring(
         "probability that the sentence follows its context, from the head of BERT that was trained for it",
         STEREOSET,
         MASKED,
         needs="context",
         unit="probability",
     ),
-    "sum": Scoring(
+    "sum": SentenceScoring(
         "sum over all tokens, behind the tokenizer's token for the beginning (else that for the end)",
         "lm-evaluation-harness",
         CAUSAL,
         total=True,
     ),
-    "mean": Scoring(
+    "mean": SentenceScoring(
         "mean over all tokens; the first one is read behind the token for the beginning, the others only behind those "
         "before them. bias-bench and StereoSet publish its exponential",
         f"{BIAS_BENCH}; {STEREOSET}",
         CAUSAL,
     ),
-    "context-mean": Scoring(
+    "context-mean": SentenceScoring(
         "mean over the tokens of the sentence behind its context, all behind the token for the beginning",
         "biasgrid",
         CAUSAL,
         needs="context",
     ),
-    "echo-sum": Scoring(
+    "echo-sum": SentenceScoring(
         "sum over the tokens that a server scores when it reads the sentence back; the first one is among them only if "
         "the server puts a token before it",
         "biasgrid",
@@ -164,7 +164,7 @@ SCORINGS: dict[str, Scoring] = {
         total=True,
         served=True,
     ),
-    "echo-mean": Scoring("mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True),
+    "echo-mean": SentenceScoring("mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True),
 }
 """All formulas by name."""
 
@@ -192,7 +192,7 @@ class Alignment(NamedTuple):
     differing: tuple[list[int], list[int]]
 
 
-def aligned(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
+def align_tokens(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
     """Finds which tokens two sentences share, as CrowS-Pairs does; the order of the sentences can change it.
 
     Args:

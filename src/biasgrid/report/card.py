@@ -14,7 +14,7 @@ from biasgrid.report.page import markdown_template
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number, with_minus
 from biasgrid.tables.metric import CONTROL
-from biasgrid.tables.summary import SIGNIFICANT, line_counts
+from biasgrid.tables.summary import SIGNIFICANT_TESTS, line_counts
 
 DASH = "\N{EN DASH}"
 
@@ -99,7 +99,7 @@ def results(card: Card) -> Iterator[EvalResult]:
         known["n"] = counts[row["dataset"], row["bias_type"]]
         if row["dataset"] in card.facts.units:
             known["n_counts"] = card.facts.units[row["dataset"]]
-        if row["measure"] == SIGNIFICANT:
+        if row["measure"] == SIGNIFICANT_TESTS:
             known["tested"] = row["n"]
         yield EvalResult(
             task_type=card.cells[row["dataset"]]["task"],
@@ -138,7 +138,7 @@ def card_text(card: Card) -> str:
 
 def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
     """Returns the value of a number, and its interval or noise floor, in words."""
-    if row["measure"] == SIGNIFICANT:
+    if row["measure"] == SIGNIFICANT_TESTS:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         found = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": found, "interval": f"of {row['n']:,} tested{untestable}"}

@@ -41,7 +41,7 @@ NOISE_UNKNOWN = "noise alone puts it above 0, and nobody knows how far: too few 
 """Why a number is withheld."""
 OVER_TERMS = "terms"
 """What numbers generalise to that are tested for measures alone."""
-SIGNIFICANT = "significant_tests"
+SIGNIFICANT_TESTS = "significant_tests"
 """The measure whose `n` is a number of tests."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
@@ -302,7 +302,7 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
         chosen = pl.col("measure") == name
         of_each[name] = pl.col("value").filter(chosen).first()
         of_each |= {f"{name}_{each}": pl.col(each).filter(chosen).first() for each in known[name]}
-        if name == SIGNIFICANT:
+        if name == SIGNIFICANT_TESTS:
             of_each["tested"] = pl.col("n").filter(chosen).first()
             if headlines.filter(measure=name)["left_out"].sum():
                 of_each["untestable"] = pl.col("left_out").filter(chosen).first()

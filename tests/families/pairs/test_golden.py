@@ -18,7 +18,7 @@ from small_tables import with_keys
 
 from biasgrid.families.pairs.items import ALONE, PARTNER, TASKS
 from biasgrid.families.pairs.observe import observe
-from biasgrid.families.pairs.published import responses_of
+from biasgrid.families.pairs.published import published_scores
 from biasgrid.inference.scorings import SCORINGS
 
 FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "benchmarks"
@@ -136,7 +136,7 @@ NAMES = {"LM Score": "language_model_score", "SS Score": "stereotype_score", "IC
 
 def stereoset_numbers(file: Path, predictions: Path, tasks: Sequence[str]) -> pl.DataFrame:
     instances = instances_of(pair_files(file, layout="stereoset", tasks=tasks))
-    scores = {row["prompt"]: float(row["response"]) for row in responses_of(predictions)}
+    scores = {row["prompt"]: float(row["response"]) for row in published_scores(predictions)}
     said = [scores[name] for name in instances["item_id"].cast(pl.String)]
     return numbers_of(observed(instances, said))
 

@@ -60,7 +60,7 @@ def test_ties_stay_in_the_denominator_of_the_share_and_in_no_other(instances: pl
     assert found == pytest.approx(
         {
             "stereotype_share": 3 / 6, "neutral": 1 / 6, "preference": 1 / 6, "stereotype_share_antistereo": 1 / 2,
-            "stereotype_share_stereo": 2 / 3, "score_difference": (1 - 1 + 1 + 2 + 0 - 3) / 6,
+            "stereotype_share_stereo": 2 / 3, "likelihood_difference": (1 - 1 + 1 + 2 + 0 - 3) / 6,
         }
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_ties_stay_in_the_denominator_of_the_share_and_in_no_other(instances: pl
 def test_sums_over_shared_tokens_are_divided_by_these(instances: pl.DataFrame) -> None:
     tokens = [1, 1, 1, 1, 2, 2, 4, 4, 5, 5, 1, 1]
     numbers = numbers_of(observed(instances, SCORES, "cps", tokens))
-    assert value_of(numbers, "score_difference", bias_type="age") == pytest.approx((1 - 1 + 1 / 2 + 2 / 4 - 3) / 6)
+    assert value_of(numbers, "likelihood_difference", bias_type="age") == pytest.approx((1 - 1 + 1 / 2 + 2 / 4 - 3) / 6)
 
 
 def test_pairs_without_a_score_are_left_out_and_counted(instances: pl.DataFrame) -> None:
@@ -130,7 +130,7 @@ def test_swapped_scores_swap_the_preference_and_the_scale_changes_no_share(
     plain = numbers_of(observed(instances, by_pair(*scores)))
     swapped = numbers_of(observed(instances, by_pair(*((less, more) for more, less in scores))))
     scaled = numbers_of(observed(instances, by_pair(*((4 * more, 4 * less) for more, less in scores))))
-    for name, sign in (("preference", -1), ("score_difference", -1), ("neutral", 1)):
+    for name, sign in (("preference", -1), ("likelihood_difference", -1), ("neutral", 1)):
         one, other = (value_of(numbers, name, bias_type="age") for numbers in (plain, swapped))
         assert one == pytest.approx(sign * other, abs=1e-9), name
     for name in ("stereotype_share", "preference", "neutral"):

@@ -12,8 +12,8 @@ from project import ROOT
 from small_pairs import example, instances_of, pair_files, pairs_of, row, write_examples, write_table
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.pairs.items import CHOICE, CONTEXT, PARTNER, Pair
-from biasgrid.families.pairs.published import responses_of
+from biasgrid.families.pairs.items import CHOICE, CONTEXT, PARTNER, SentencePair
+from biasgrid.families.pairs.published import published_scores
 from biasgrid.families.pairs.reading import read
 from biasgrid.families.sampling import Sample
 
@@ -169,16 +169,16 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
 def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text('{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}')
-    assert [(each["prompt"], float(each["response"])) for each in responses_of(path)] == [("x", 1e-5), ("y", 2.0)]
+    assert [(each["prompt"], float(each["response"])) for each in published_scores(path)] == [("x", 1e-5), ("y", 2.0)]
     path.write_text(
         '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4]}'
     )
     with pytest.raises(InputError) as found:
-        responses_of(path)
+        published_scores(path)
     assert [fault.where for fault in found.value.faults] == ["intrasentence[0]", "intrasentence[2]", "intrasentence[3]"]
     path.write_text("[]")
     with pytest.raises(InputError, match="lists of sentence ids"):
-        responses_of(path)
+        published_scores(path)
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="no published files in ../shared/golden/benchmarks/real")
@@ -191,7 +191,7 @@ def test_the_published_file_is_read_whole() -> None:
     assert len({(pair.more, pair.less) for pair in pairs}) == 1507
 
 
-def own(name: str) -> tuple[Pair, ...]:
+def own(name: str) -> tuple[SentencePair, ...]:
     return pairs_of(pair_files(ROOT / f"word_lists/benchmarks/{name}.csv", layout="plain")).pairs
 
 

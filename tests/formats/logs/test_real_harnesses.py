@@ -11,7 +11,7 @@ import torch
 from real_logs import INSPECT, KEPT, LM_EVAL, environment, leaks, make_inspect_logs, make_lm_eval_logs, write_world
 from tiny_writers import PlainWriter
 
-from biasgrid.formats.logs.inspect_ai import read_log
+from biasgrid.formats.logs.inspect_ai import read_inspect_log
 from biasgrid.formats.logs.lm_eval import read_logs
 from biasgrid.formats.logs.samples import Log
 
@@ -72,6 +72,8 @@ def test_inspect_writes_what_is_kept(tmp_path: Path) -> None:
     (tasks / "biasgrid_loans.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in documents))
     make_inspect_logs(programs, world, tmp_path / "made")
     for name in ("bbq_own_items.eval", "loans.json"):
-        made, before = (by_prompt([read_log(folder / name)]) for folder in (tmp_path / "made", KEPT / "inspect"))
+        made, before = (
+            by_prompt([read_inspect_log(folder / name)]) for folder in (tmp_path / "made", KEPT / "inspect")
+        )
         assert made == before
     assert leaks(tmp_path / "made") == []

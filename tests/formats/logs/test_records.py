@@ -15,7 +15,7 @@ from real_logs import KEPT, write_world
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.formats.logs.records import score_of
+from biasgrid.formats.logs.records import score_details
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas/eval.schema.json").read_text())
 runner = CliRunner()
@@ -31,7 +31,7 @@ FINITE = st.floats(-1, 1)
 @given(st.lists(FINITE, min_size=3, max_size=3), st.sampled_from([-0.5, 0.0, 0.5]))
 def test_a_distance_holds_what_its_interval_held(numbers: list[float], fair: float) -> None:
     low, value, high = sorted(numbers)
-    score = score_of(row_of("bias_ambiguous", value, low, high), fair, (-1, 1))
+    score = score_details(row_of("bias_ambiguous", value, low, high), fair, (-1, 1))
     assert score.low is not None
     assert score.high is not None
     assert 0 <= score.low <= score.value <= score.high <= score.most
@@ -41,14 +41,14 @@ def test_a_distance_holds_what_its_interval_held(numbers: list[float], fair: flo
 
 
 def test_what_has_one_side_keeps_its_number_and_its_direction() -> None:
-    accuracy = score_of(row_of("accuracy_ambiguous", 0.4, 0.2, 0.6), 1, (0, 1))
+    accuracy = score_details(row_of("accuracy_ambiguous", 0.4, 0.2, 0.6), 1, (0, 1))
     assert (accuracy.value, accuracy.low, accuracy.high, accuracy.lower_is_better) == (0.4, 0.2, 0.6, False)
-    error = score_of(row_of("unknown_disambiguated", 0.4, None, None), 0, (0, 1))
+    error = score_details(row_of("unknown_disambiguated", 0.4, None, None), 0, (0, 1))
     assert (error.value, error.low, error.lower_is_better, error.is_distance) == (0.4, None, True, False)
 
 
 def test_a_size_below_zero_is_none() -> None:
-    score = score_of(row_of("mu_corrected", -0.02, -0.1, 0.06), 0, (-1, 1))
+    score = score_details(row_of("mu_corrected", -0.02, -0.1, 0.06), 0, (-1, 1))
     assert (score.value, score.low, score.high, score.lower_is_better) == (0, 0, 0.06, True)
 
 

@@ -49,6 +49,7 @@ EXAMPLES = {
         "samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl",
         "results/demo --model b --organization Me --out records",
     ),
+    "stereoset": ("predictions_bert-base.json --out bert.jsonl", ""),
     "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
 }
 """What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""

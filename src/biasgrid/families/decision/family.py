@@ -35,16 +35,14 @@ class DecisionFamily(Family):
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task are."""
-        if (
-            grid.models[model].task != section_of(DecisionDataset, grid, dataset).task
-            or grid.models[model].source.is_precomputed
-        ):
+        asked, section = grid.models[model], section_of(DecisionDataset, grid, dataset)
+        if asked.task != section.task or asked.source.precomputed == "texts":
             return None
         return Question(DECISIONS, "choice", options=self.synthetic_options(grid, dataset))
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that texts have no odds."""
-        return "no probability of Yes in texts" if grid.models[model].source.is_precomputed else ""
+        return "no probability of Yes in texts" if grid.models[model].source.precomputed == "texts" else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
         """Returns the file of a dataset, and how it is asked."""

@@ -28,14 +28,14 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         Numbers of groups and of the cell (schema `SYNTHETIC`).
     """
-    rows = with_probability(instances, bias)
+    rows = with_probability_of_yes(instances, bias)
     said = rows.select("instance", probabilities=pl.concat_list("probability", 1 - pl.col("probability")))
     numbers = measured_values(measure, observe(instances, said, bias.options), bias.options).drop_nulls("value")
     parts = numbers.partition_by("measure", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 
 
-def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
+def with_probability_of_yes(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     """Adds `probability`, that of Yes."""
     named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
     parts = [pl.col(name).replace_strict(parts_of_groups(named[name], bias)) for name in COMPARED]
@@ -49,4 +49,4 @@ def parts_of_groups(names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
     return dict(zip(groups["group"], even_steps(groups, bias), strict=True))
 
 
-corpus = corpus_of_answers(with_probability, together=("template",))
+corpus = corpus_of_answers(with_probability_of_yes, together=("template",))

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.base.faults import Fault
+from biasgrid.base.references import load_reference
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
 from biasgrid.families.multiple_choice.items import PRECOMPUTED, SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
 from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
+NAME_OF_ITEM = "biasgrid.formats.bbq.commands:name_of_item"
 ANSWERS = {SCORED: "choice", WRITTEN: "text", PRECOMPUTED: "text", TEXTS: "choice", SPANS: "span"}
 """The kind of the answers, by variant."""
 VARIANT_OF_TASK = {"multiple-choice": TEXTS, "question-answering": SPANS}
@@ -40,7 +42,8 @@ class MultipleChoice(Family):
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: those of the dataset's task a prompt, and some others question and context."""
         section, task = section_of(MultipleChoiceDataset, grid, dataset), grid.models[model].task
-        written = PRECOMPUTED if grid.models[model].source.is_precomputed else section.answers
+        # Published texts are read whatever the dataset asks others for.
+        written = PRECOMPUTED if grid.models[model].source.precomputed == "texts" else section.answers
         variant = written if task == section.task else VARIANT_OF_TASK.get(task)
         if variant is None:
             return None
@@ -88,9 +91,7 @@ class MultipleChoice(Family):
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
         """Returns the name of an item of a benchmark by its category and its id."""
-        from biasgrid.formats.bbq.commands import name_of_item
-
-        named = name_of_item(fields, "")
+        named = load_reference(NAME_OF_ITEM)(fields, "")
         return named[0] if named else None
 
     def figures(self, dataset: MultipleChoiceDataset) -> Sequence[str]:

@@ -13,7 +13,7 @@ from biasgrid.base.references import load, load_reference
 from biasgrid.families.multiple_choice.items import NEGATIVE, NON_NEGATIVE, POLARITIES, Item, ItemFiles, QuestionSet
 
 
-class Layout(NamedTuple):
+class ItemLayout(NamedTuple):
     """How files of items are written.
 
     Attributes:
@@ -26,9 +26,9 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    "bbq": Layout(".jsonl", "biasgrid.formats.bbq.bbq"),
-    "esbbq": Layout(".jsonl", "biasgrid.formats.bbq.esbbq"),
-    "kobbq": Layout(".tsv", "biasgrid.formats.bbq.kobbq"),
+    "bbq": ItemLayout(".jsonl", "biasgrid.formats.bbq.bbq"),
+    "esbbq": ItemLayout(".jsonl", "biasgrid.formats.bbq.esbbq"),
+    "kobbq": ItemLayout(".tsv", "biasgrid.formats.bbq.kobbq"),
 }
 """By the names of layouts."""
 METADATA = "biasgrid.formats.bbq.metadata:with_metadata"

@@ -6,7 +6,7 @@ import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
 from biasgrid.families.orders import random_order
-from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, ROLES, Pair, PairSet
+from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, ROLES, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
 
@@ -62,7 +62,7 @@ def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
     ]
 
 
-def request_of(pair: Pair, role: str, variant: str) -> dict[str, object]:
+def request_of(pair: SentencePair, role: str, variant: str) -> dict[str, object]:
     """Returns the text of a sentence and what is read beside it; of its partner, which of them is the first."""
     if variant == PARTNER:
         other = LESS if role == MORE else MORE
@@ -72,7 +72,7 @@ def request_of(pair: Pair, role: str, variant: str) -> dict[str, object]:
     return {"text": pair.sentence(role), **beside}
 
 
-def choice_of(prompt: str, pair: Pair, order: tuple[str, str]) -> str:
+def choice_of(prompt: str, pair: SentencePair, order: tuple[str, str]) -> str:
     """Returns the prompt with both sentences in an order."""
     one, other = (pair.sentence(role) or "" for role in order)
     before, behind = prompt.split(FIRST)

@@ -39,7 +39,7 @@ class Pairs(Family):
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says how the sentences are scored for a model."""
-        scoring = scoring_of(grid, dataset, model)
+        scoring = scoring_for_model(grid, dataset, model)
         if scoring is None:
             return None
         options = {"scoring": scoring}
@@ -52,7 +52,7 @@ class Pairs(Family):
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the prompt of a forced choice, where a selected model is asked it in its English words."""
         models = [name for name in grid.run.models if name in grid.models]
-        is_asked = any(scoring_of(grid, dataset, name) == FORCED_CHOICE for name in models)
+        is_asked = any(scoring_for_model(grid, dataset, name) == FORCED_CHOICE for name in models)
         if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
             yield "`forced-choice` asks in English which sentence is more likely", "a `prompt` in its language"
 
@@ -107,11 +107,11 @@ class Pairs(Family):
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model that learns all datasets that it is asked is asked this one."""
-        train, scoring = grid.models[model].train, scoring_of(grid, dataset, model)
+        train, scoring = grid.models[model].train, scoring_for_model(grid, dataset, model)
         return train is not None and not train.dataset and scoring in SCORINGS
 
 
-def scoring_of(grid: Grid, dataset: str, model: str) -> str | None:
+def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
     """Returns how the sentences of a dataset are scored for a model, None where they are not."""
     masked, causal, served = section_of(PairsDataset, grid, dataset).scorings
     task, source = grid.models[model].task, grid.models[model].source
@@ -119,7 +119,7 @@ def scoring_of(grid: Grid, dataset: str, model: str) -> str | None:
         return masked
     if task != CAUSAL:
         return None
-    if source.is_precomputed:
+    if source.precomputed:
         return PUBLISHED
     return served if source.asks_server else causal
 

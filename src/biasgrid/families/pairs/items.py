@@ -54,7 +54,7 @@ class PairFiles:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SentencePair:
     """Two sentences that differ in whom, or in what they say of somebody.
 
     Attributes:
@@ -114,7 +114,7 @@ class PairSet:
     """
 
     files: PairFiles
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SentencePair, ...]
 
     @cached_property
     def templates(self) -> dict[str, int]:
@@ -122,7 +122,7 @@ class PairSet:
         names = (pair.cluster or pair.name for pair in self.pairs)
         return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
-    def template(self, pair: Pair) -> int:
+    def template(self, pair: SentencePair) -> int:
         """Returns the number of a pair's cluster."""
         return self.templates[pair.cluster or pair.name]
 

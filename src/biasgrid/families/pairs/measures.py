@@ -160,14 +160,14 @@ def preference(pairs: PartPairs) -> Sums:
     return replace(pairs.numbers(everything(pairs), columns, DIFFERENCE, "difference of shares"), test="q")
 
 
-def score_difference(pairs: PartPairs) -> Sums:
+def likelihood_difference(pairs: PartPairs) -> Sums:
     """Mean of the score of the sentence that states the stereotype more less that of the other one."""
     is_known = ~np.isnan(pairs.apart)
     return pairs.numbers(everything(pairs), [pairs.apart, np.ones(len(is_known))], MEAN, "t", is_known)
 
 
 PairMeasure = Callable[[PartPairs], Sums]
-OF_PAIRS: tuple[PairMeasure, ...] = (stereotype_share, preference, neutral, score_difference)
+OF_PAIRS: tuple[PairMeasure, ...] = (stereotype_share, preference, neutral, likelihood_difference)
 OF_DIRECTIONS: tuple[PairMeasure, ...] = (stereotype_share_stereo, stereotype_share_antistereo)
 """Measures of which there is nothing where directions are not known."""
 
@@ -184,12 +184,12 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     """
     table = observations.rename({"type": "bias_type", "task": "attribute_group"})
     for names in parts_reported(table):
-        yield from measures_of_part(PartPairs.of(table, names))
+        yield from measures_of_pairs(PartPairs.of(table, names))
     if not table["unrelated"].null_count():
         yield from measures_of_terms(table)
 
 
-def measures_of_part(pairs: PartPairs) -> Iterator[Sums | pl.DataFrame]:
+def measures_of_pairs(pairs: PartPairs) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of parts of a cell."""
     of_directions = OF_DIRECTIONS if (pairs.direction != "").any() else ()
     for of_pairs in (*OF_PAIRS, *of_directions):
@@ -208,12 +208,21 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     yield from checks_of_cell(cell, CheckedAnswers())
     yield from truncated_sentences(cell.predictions)
-    rows = cell.observations
-    yield share_that_holds("unscored_pairs", rows["more"].is_null() | rows["less"].is_null())
+    yield unscored_pairs(cell.observations)
+    yield from doubted_pairs(cell.observations)
+    yield from repeated_pairs(cell.instances)
+
+
+def unscored_pairs(rows: pl.DataFrame) -> Check:
+    """Returns the share of pairs of which a sentence has no score."""
+    return share_that_holds("unscored_pairs", rows["more"].is_null() | rows["less"].is_null())
+
+
+def doubted_pairs(rows: pl.DataFrame) -> Iterator[Check]:
+    """Yields the share of pairs whose type few annotators named, where that is known."""
     doubted = rows["is_doubted"].drop_nulls()
     if len(doubted):
         yield share_that_holds("doubted_pairs", doubted)
-    yield from repeated_pairs(cell.instances)
 
 
 def share_that_holds(flag: str, holds: pl.Series) -> Check:

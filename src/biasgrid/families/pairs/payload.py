@@ -21,7 +21,7 @@ SHOWN = {
     "In stereo pairs": "stereotype_share_stereo",
     "In antistereo pairs": "stereotype_share_antistereo",
     "Neutral": "neutral",
-    "Difference of scores": "score_difference",
+    "Difference of scores": "likelihood_difference",
 }
 """By titles, the measures of pairs that stand side by side."""
 SHOWN_OF_TERMS = {"SS": SCORE, "LMS": "language_model_score", "ICAT": "icat"}

@@ -23,12 +23,12 @@ def import_file(
     out: Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")],
 ) -> list[str]:
     """Writes StereoSet's predictions in the form of precomputed responses."""
-    rows = responses_of(file)
+    rows = published_scores(file)
     write_text(out, "".join(f"{json.dumps(row)}\n" for row in rows))
     return [f"{out}: scores of {len(rows):,} sentences"]
 
 
-def responses_of(file: Path) -> list[dict[str, Any]]:
+def published_scores(file: Path) -> list[dict[str, Any]]:
     """Returns precomputed responses, whose prompt is the id of a sentence.
 
     Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 from biasgrid.base.faults import Fault
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.references import load
-from biasgrid.families.pairs.items import ROLES, Pair, PairFiles, PairSet
+from biasgrid.families.pairs.items import ROLES, PairFiles, PairSet, SentencePair
 
 LAYOUTS = {"crows-pairs": "crows_pairs", "stereoset": "stereoset", "plain": "plain"}
 """By the names of layouts, their modules."""
@@ -30,9 +30,9 @@ def read(files: PairFiles) -> tuple[PairSet, list[Fault]]:
     return PairSet(files, ()), first_faults(faults, files.files[0])
 
 
-def repeated_ids(found: Sequence[tuple[Path, Pair]]) -> Iterator[Fault]:
+def repeated_ids(found: Sequence[tuple[Path, SentencePair]]) -> Iterator[Fault]:
     """Yields ids of pairs, and of sentences that have one, that are used twice."""
-    first: dict[str, tuple[Path, Pair]] = {}
+    first: dict[str, tuple[Path, SentencePair]] = {}
     for path, pair in found:
         for name in (pair.name, *(pair.sentence_id(role) for role in ROLES if pair.ids)):
             if name not in first:

@@ -205,8 +205,8 @@ LETTER_ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
 """A letter without anything that could be a word."""
 LETTER_COUNT = 26
 WORD_OF_NAME = re.compile(r"[^\W_]+")
-NO_LETTER = r"[^\p{L}\p{N}]"
-NO_LETTERS = f"{NO_LETTER}+"
+NO_LETTER_OR_DIGIT = r"[^\p{L}\p{N}]"
+NO_LETTERS = f"{NO_LETTER_OR_DIGIT}+"
 
 
 def find_option_letter(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -281,17 +281,17 @@ def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the label whose name is mentioned first, as words of its own; where several begin there, the longest."""
-    return find_first_of_names(answers, probe, words_of_name, whole_words)
+    return find_first_of_names(answers, probe, words_of_name, first_whole_name)
 
 
-def whole_words(names: Sequence[str]) -> pl.Expr:
+def first_whole_name(names: Sequence[str]) -> pl.Expr:
     """Returns the name that a `text` has first as words of its own, the longest of several that begin there.
 
     Args:
         names: from `words_of_name`, the longest first.
     """
     spelled = "|".join(NO_LETTERS.join(map(re.escape, name.split())) for name in names)
-    found = pl.col("text").str.extract(f"(?:^|{NO_LETTER})({spelled})(?:{NO_LETTER}|$)")
+    found = pl.col("text").str.extract(f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)")
     return found.str.replace_all(NO_LETTERS, " ")
 
 

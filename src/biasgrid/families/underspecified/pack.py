@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import Prompt
 from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample_content
-from biasgrid.families.underspecified.lists.subjects import Subjects, counts_of_subjects, kept_subjects
+from biasgrid.families.underspecified.lists.subjects import Subjects, kept_subjects, tokens_of_subjects
 
 if TYPE_CHECKING:
     from biasgrid.families.orders import AskedBlocks, CrossedLists
@@ -348,7 +348,7 @@ def design_of(lists: WordLists, token_counts: TokenCounts | None = None) -> Desi
     templates = lists.templates[: lists.limit.get("templates")]
     attributes = {kind: rows[: lists.limit.get("attributes")] for kind, rows in lists.attributes.items()}
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
-    counts = [counts_of_subjects(subjects, used_forms, token_counts) for subjects in lists.subjects]
+    counts = [tokens_of_subjects(subjects, used_forms, token_counts) for subjects in lists.subjects]
     sides = kept_subjects(lists.subjects, counts, lists.one_token, lists.balance)
     items = [
         DesignItem(number, attribute, negated, prompt)

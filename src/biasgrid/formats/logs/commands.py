@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="the config that has the datasets")]
-Datasets = Annotated[
+LoggedDatasets = Annotated[
     list[str] | None, typer.Option("--dataset", help="a dataset that the log answers; may be repeated")
 ]
 Tasks = Annotated[list[str] | None, typer.Option("--task", help="a task of the log, all without it; may be repeated")]
-Answers = Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")]
+AnswersFile = Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")]
 
 
 def import_lm_eval(
     folder: Annotated[Path, typer.Argument(help="the folder of samples_*.jsonl, or one such file")],
     config: ConfigFile,
-    out: Answers,
-    dataset: Datasets = None,
+    out: AnswersFile,
+    dataset: LoggedDatasets = None,
     task: Tasks = None,
 ) -> list[str]:
     """Writes samples of lm-evaluation-harness (--log_samples) as precomputed responses."""
@@ -32,34 +32,34 @@ def import_lm_eval(
 def import_inspect(
     file: Annotated[Path, typer.Argument(help="the log, .eval or .json")],
     config: ConfigFile,
-    out: Answers,
-    dataset: Datasets = None,
+    out: AnswersFile,
+    dataset: LoggedDatasets = None,
 ) -> list[str]:
     """Writes the log of an evaluation by Inspect as precomputed responses."""
-    from biasgrid.formats.logs.inspect_ai import read_log
+    from biasgrid.formats.logs.inspect_ai import read_inspect_log
     from biasgrid.formats.logs.matching import import_logs
 
-    return import_logs([read_log(file)], [], config, dataset or [], out)
+    return import_logs([read_inspect_log(file)], [], config, dataset or [], out)
 
 
 def import_eee(
     file: Annotated[Path, typer.Argument(help="the instance file, .jsonl")],
     config: ConfigFile,
-    out: Answers,
-    dataset: Datasets = None,
+    out: AnswersFile,
+    dataset: LoggedDatasets = None,
     task: Tasks = None,
 ) -> list[str]:
     """Writes an instance file of Every Eval Ever as precomputed responses."""
-    from biasgrid.formats.logs.every_eval_ever import read_logs
+    from biasgrid.formats.logs.every_eval_ever import read_instance_files
     from biasgrid.formats.logs.matching import import_logs
 
-    return import_logs(read_logs(file), task or [], config, dataset or [], out)
+    return import_logs(read_instance_files(file), task or [], config, dataset or [], out)
 
 
 def export_lm_eval(
     config: Annotated[Path, typer.Argument(help="the config that has the datasets")],
     out: Annotated[Path, typer.Option(help="the folder to write, for --include_path of the harness")],
-    dataset: Datasets = None,
+    dataset: LoggedDatasets = None,
 ) -> list[str]:
     """Writes datasets as tasks of lm-evaluation-harness, whose samples `import lm-eval` reads."""
     from biasgrid.formats.logs.matching import Requests, config_of_import

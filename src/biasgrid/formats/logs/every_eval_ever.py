@@ -15,7 +15,7 @@ NEEDED = ("model_id", "evaluation_name", "sample_id", "input")
 SINGLE_TURN = "single_turn"
 
 
-def read_logs(path: Path) -> list[Log]:
+def read_instance_files(path: Path) -> list[Log]:
     """Reads an instance file: a log for each model and evaluation in it.
 
     A sample that counts for several measures is there several times, and is taken once.
@@ -23,7 +23,7 @@ def read_logs(path: Path) -> list[Log]:
     Raises:
         InputError: a line is no instance, or a conversation of several turns.
     """
-    record = record_of(path)
+    record = instance_record(path)
     library = record.get("eval_library") or {}
     found: dict[tuple[str, str], dict[str, LogSample]] = {}
     for where, content in objects_in_lines(path):
@@ -34,7 +34,7 @@ def read_logs(path: Path) -> list[Log]:
             shown = f"the interaction {content.get('interaction_type')!r}"
             raise InputError([Fault(str(path), where, shown, f"{SINGLE_TURN!r} with `output`")])
         key = str(content["model_id"]), str(content["evaluation_name"])
-        found.setdefault(key, {}).setdefault(str(content["sample_id"]), sample_of(where, content))
+        found.setdefault(key, {}).setdefault(str(content["sample_id"]), logged_sample(where, content))
     return [
         Log(
             path,
@@ -51,14 +51,14 @@ def read_logs(path: Path) -> list[Log]:
     ]
 
 
-def record_of(path: Path) -> Mapping[str, Any]:
+def instance_record(path: Path) -> Mapping[str, Any]:
     """Returns the record of the run, which lies beside its instances where it is kept; empty without one."""
     record = path.with_name(f"{path.stem.removesuffix('_samples')}.json")
     content = read_json(record, "a record of Every Eval Ever") if record.is_file() else {}
     return content if isinstance(content, dict) else {}
 
 
-def sample_of(where: str, content: Mapping[str, Any]) -> LogSample:
+def logged_sample(where: str, content: Mapping[str, Any]) -> LogSample:
     """Returns a sample; its answer is what the harness has extracted, where that is one of the options."""
     given, options = content["input"], content["input"].get("choices")
     extracted = [one.get("extracted_value") for one in content.get("answer_attribution") or [] if isinstance(one, dict)]

@@ -15,7 +15,7 @@ from biasgrid.base.text import explain_unreadable, read_json
 from biasgrid.formats.logs.samples import Log, LogSample, known_facts, option_of_letter
 
 EXPECTED = "a log of Inspect, .eval or .json"
-HEADER = "header.json"
+LOG_HEADER = "header.json"
 ZSTANDARD = 93
 """The number of the compression that Python's zipfile knows from 3.14 on."""
 LOCAL_HEADER = struct.Struct("<26xHH")
@@ -23,7 +23,7 @@ ATTACHMENT = "attachment://"
 FINISHED = "success"
 
 
-def read_log(path: Path) -> Log:
+def read_inspect_log(path: Path) -> Log:
     """Reads a log.
 
     Raises:
@@ -49,10 +49,10 @@ def read_log(path: Path) -> Log:
     samples = content.get("samples")
     if not samples:
         raise InputError([Fault(str(path), "samples", "holds no samples", "a log that was written with its samples")])
-    return Log(path, source, [*samples_of(path, samples)])
+    return Log(path, source, [*inspect_samples(path, samples)])
 
 
-def samples_of(path: Path, samples: list[Any]) -> Iterator[LogSample]:
+def inspect_samples(path: Path, samples: list[Any]) -> Iterator[LogSample]:
     """Yields the samples of a log.
 
     Raises:
@@ -65,11 +65,11 @@ def samples_of(path: Path, samples: list[Any]) -> Iterator[LogSample]:
         if sample.get("error"):
             raise InputError([Fault(str(path), where, "ended with an error", "samples that all were answered")])
         fields = {"id": sample.get("id"), **(sample.get("metadata") or {})}
-        response = chosen_option(sample) or written_text(sample)
-        yield LogSample(where, fields, [prompt_of(sample)], response, {}, max(int(sample.get("epoch") or 1), 1) - 1)
+        response = logged_option(sample) or written_text(sample)
+        yield LogSample(where, fields, [logged_prompt(sample)], response, {}, max(int(sample.get("epoch") or 1), 1) - 1)
 
 
-def chosen_option(sample: Mapping[str, Any]) -> str | None:
+def logged_option(sample: Mapping[str, Any]) -> str | None:
     """Returns the option whose letter the harness's own scorer has read in the answer, None where it has not."""
     scores = sample.get("scores") or {}
     letters = [score.get("answer") for score in scores.values() if isinstance(score, dict)]
@@ -84,7 +84,7 @@ def written_text(sample: Mapping[str, Any]) -> str:
     return text_of(content, sample)
 
 
-def prompt_of(sample: Mapping[str, Any]) -> str:
+def logged_prompt(sample: Mapping[str, Any]) -> str:
     """Returns the input of a sample: a text, or messages, one after the other."""
     content = sample["input"]
     if isinstance(content, list):
@@ -112,11 +112,11 @@ def content_of_eval(path: Path) -> dict[str, Any]:
         try:
             with ZipFile(path) as archive:
                 members = {member.filename: member for member in archive.infolist()}
-                if HEADER not in members:
-                    problem = f"no {HEADER}, the run was not finished"
+                if LOG_HEADER not in members:
+                    problem = f"no {LOG_HEADER}, the run was not finished"
                     raise InputError([Fault(str(path), "", problem, "a finished run (inspect eval-retry)")])
                 names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
-                header: dict[str, Any] = json.loads(member_bytes(path, archive, members[HEADER]))
+                header: dict[str, Any] = json.loads(member_bytes(path, archive, members[LOG_HEADER]))
                 return header | {"samples": [json.loads(member_bytes(path, archive, members[name])) for name in names]}
         except (zipfile.BadZipFile, ValueError, struct.error) as error:
             raise InputError([Fault(str(path), "", f"not a ZIP file of JSON ({error})", EXPECTED)]) from None

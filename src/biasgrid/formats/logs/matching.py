@@ -21,6 +21,8 @@ from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, match_response
 
 READER = "imported-log"
 """The model that stands for the log in the config."""
+WRITERS = "text-generation"
+"""The task of models whose logs are read."""
 ITEM, *PROMPTS = PROMPT_COLUMNS
 TELLING = ("group", "repetition")
 """Fields of a sample that say which of several instances with one prompt it answers."""
@@ -147,7 +149,7 @@ def import_logs(
     answered = ", ".join(f"{len(table):,} instances of {name}" for name, table in requests.tables.items())
     source = ", ".join(f"{name} {value}" for name, value in chosen[0].source.items() if name != "task")
     label = chosen[0].source.get("model", out.stem)
-    model = f"{{task: text-generation, answers: {out}, kind: imported, label: {json.dumps(label)}}}"
+    model = f"{{task: {WRITERS}, answers: {out}, kind: imported, label: {json.dumps(label)}}}"
     return [f"{out}: answers to {answered} ({source})", f"In the config, under models:  NAME: {model}"]
 
 
@@ -167,13 +169,13 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
         for name, section in (content.get("models") or {}).items()
         if not isinstance(section, dict) or "answers" not in section
     }
-    reader = {"task": "text-generation", "random": {"seed": 0}, "kind": "imported", "label": READER}
+    reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
     selected = [*datasets] or (content.get("run") or {}).get("datasets") or [*(content.get("datasets") or {})]
     changed = content | {"models": models | {READER: reader}, "run": {"models": [READER], "datasets": selected}}
     config = parse_config(changed, str(path), document.lines_but({"run": {}, "models": {}}), folders)
     unfit = [name for name in selected if not config.fits(READER, name)]
     if unfit:
-        expected = "datasets for models that write, of the task text-generation"
+        expected = f"datasets for models that write, of the task {WRITERS}"
         raise InputError(Fault(str(path), f"datasets.{name}", "asks no model that writes", expected) for name in unfit)
     return config
 

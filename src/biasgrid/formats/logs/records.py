@@ -19,13 +19,13 @@ from biasgrid.tables.claims.numbers import is_size
 from biasgrid.tables.summary import line_counts
 
 SCHEMA_VERSION = "0.3.0"
-LIBRARY = "biasgrid"
+EVALUATION_LIBRARY = "biasgrid"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-INTERVALS = "over {factors}, as docs/statistics.md of biasgrid says"
-Record = dict[str, Any]
+INTERVAL_METHODS = "over {factors}, as docs/statistics.md of biasgrid says"
+EvaluationRecord = dict[str, Any]
 
 
-class Score(NamedTuple):
+class RecordScore(NamedTuple):
     """A number in the direction that the schema wants.
 
     Attributes:
@@ -44,7 +44,7 @@ class Score(NamedTuple):
     is_distance: bool
 
 
-def score_of(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> Score:
+def score_details(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> RecordScore:
     """Puts a number into the direction of the schema, which knows smaller or larger to be better, and no middle.
 
     Args:
@@ -58,11 +58,11 @@ def score_of(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> 
         # Below 0, a size without noise says the same as 0.
         value, low, high = (None if one is None else max(one, 0.0) for one in (value, low, high))
     if fair in (least, most):
-        return Score(value, low, high, fair == least, least, most, is_distance=False)
+        return RecordScore(value, low, high, fair == least, least, most, is_distance=False)
     inside = low is not None and high is not None and low <= fair <= high
     off = [abs(one - fair) for one in (low, high) if one is not None]
     near, far = (0.0 if inside else min(off), max(off)) if off else (None, None)
-    return Score(abs(value - fair), near, far, True, 0.0, max(most - fair, fair - least), is_distance=True)
+    return RecordScore(abs(value - fair), near, far, True, 0.0, max(most - fair, fair - least), is_distance=True)
 
 
 def export_records(results: Path, model: str, out: Path, organization: str, relationship: str) -> list[str]:
@@ -94,7 +94,7 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
     level = provenance.get("statistics", {}).get("level", 0.95)
     rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
     source = {
-        "source_name": str(manifest.get("title") or LIBRARY),
+        "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),
         "source_type": "evaluation_run",
         "source_organization_name": organization,
         "evaluator_relationship": relationship,
@@ -104,12 +104,12 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
         about = manifest["datasets"][name]
         cells = [cell for cell in manifest["cells"] if (cell["dataset"], cell["model"]) == (name, model)]
         logs = [log for cell in cells for log in cell.get("logs", [])]
-        record: Record = {
+        record: EvaluationRecord = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": f"{name}/{model}/{now}",
             "retrieved_timestamp": now,
             "source_metadata": source | source_of_logs(logs),
-            "eval_library": {"name": LIBRARY, "version": manifest["biasgrid"]},
+            "eval_library": {"name": EVALUATION_LIBRARY, "version": manifest["biasgrid"]},
             "model_info": model_info(model, manifest["models"].get(model) or {}, part["label"][0], logs),
             "evaluation_results": [*results_of(part, about, facts, level, manifest)],
         }
@@ -125,7 +125,7 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
 
 def results_of(
     rows: pl.DataFrame, about: Mapping[str, Any], facts: GridFacts, level: float, manifest: Mapping[str, Any]
-) -> Iterator[Record]:
+) -> Iterator[EvaluationRecord]:
     """Yields the results of a dataset: headline numbers that have a value, and a value of equal treatment beside it."""
     counts = line_counts(rows)
     for row in rows.drop_nulls("value").iter_rows(named=True):
@@ -133,7 +133,7 @@ def results_of(
         meaning, fair = facts.headlines.get(dataset, {}).get(measure, ("", None))
         if fair is None:
             continue
-        score = score_of(row, fair, facts.range_of(row))
+        score = score_details(row, fair, facts.range_of(row))
         parts = [dataset, *filter(None, (row["bias_type"], measure, row["options"]))]
         digests = {name: one for name, one in manifest["word_lists"].items() if name.partition("/")[0] == dataset}
         yield {
@@ -153,12 +153,12 @@ def results_of(
         }
 
 
-def metric_config(measure: str, options: str, meaning: str, fair: float, score: Score) -> Record:
+def metric_config(measure: str, options: str, meaning: str, fair: float, score: RecordScore) -> EvaluationRecord:
     """Returns what is said of a measure."""
     distance = f" Here its distance from {fair:g}, the value of equal treatment." if score.is_distance else ""
     return {
         "evaluation_description": f"{meaning[:1].upper()}{meaning[1:]}.{distance}",
-        "metric_id": f"{LIBRARY}.{measure}",
+        "metric_id": f"{EVALUATION_LIBRARY}.{measure}",
         "metric_name": measure.replace("_", " "),
         "metric_parameters": {"options": options, "equal_treatment": fair},
         "lower_is_better": score.lower_is_better,
@@ -193,7 +193,7 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
     return {name: str(value) for name, value in named.items() if value is not None}
 
 
-def uncertainty_of(row: Mapping[str, Any], score: Score, level: float) -> Record:
+def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> EvaluationRecord:
     """Returns the interval of a number, over what it is, and of how many clusters it was made; nothing without one."""
     if score.low is None or score.high is None:
         return {}
@@ -201,19 +201,21 @@ def uncertainty_of(row: Mapping[str, Any], score: Score, level: float) -> Record
         "lower": score.low,
         "upper": score.high,
         "confidence_level": level,
-        "method": INTERVALS.format(factors=row["generalises_to"]),
+        "method": INTERVAL_METHODS.format(factors=row["generalises_to"]),
     }
     clusters = {} if row["clusters"] is None else {"num_samples": row["clusters"]}
     return {"uncertainty": {"confidence_interval": interval, **clusters}}
 
 
-def source_of_logs(logs: Sequence[Mapping[str, str]]) -> Record:
+def source_of_logs(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
     """Says which harness has asked the model, where answers are from a log; nothing where biasgrid has."""
     texts = [", ".join(f"{name} {value}" for name, value in log.items()) for log in logs]
     return {"additional_details": {"answers_from": "; ".join(texts)}} if texts else {}
 
 
-def model_info(model: str, record: Mapping[str, Any], label: str, logs: Sequence[Mapping[str, str]]) -> Record:
+def model_info(
+    model: str, record: Mapping[str, Any], label: str, logs: Sequence[Mapping[str, str]]
+) -> EvaluationRecord:
     """Returns what is known of a model; where it lies on a disk is not told."""
     checkpoint = record.get("checkpoint")
     named = next((log["model"] for log in logs if "model" in log), model)

@@ -11,7 +11,7 @@ from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.rows import OBJECT
 from biasgrid.base.text import read_text
 
-LARGEST_LOG = 4 * 2**30
+LARGEST_SAMPLES_FILE = 4 * 2**30
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -65,7 +65,11 @@ def objects_in_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         InputError: the file cannot be read, holds nothing, or a line is no object: the last one may be half written.
     """
-    lines = [line for line in enumerate(read_text(path, OBJECT, LARGEST_LOG).split("\n"), start=1) if line[1].strip()]
+    lines = [
+        line
+        for line in enumerate(read_text(path, OBJECT, LARGEST_SAMPLES_FILE).split("\n"), start=1)
+        if line[1].strip()
+    ]
     if not lines:
         raise InputError([Fault(str(path), "", "holds no samples", OBJECT)])
     for number, line in lines:

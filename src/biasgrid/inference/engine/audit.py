@@ -59,12 +59,12 @@ def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, flo
 
     Of probabilities it is absolute; of scores beyond 1, such as sums of log-probabilities, it is relative.
     """
-    exact = numbers_of(audited)
-    drift = np.abs(numbers_of(answers) - exact) / np.maximum(np.abs(exact), 1)
+    exact = audited_numbers(audited)
+    drift = np.abs(audited_numbers(answers) - exact) / np.maximum(np.abs(exact), 1)
     return {"largest_drift": float(drift.max(initial=0)), "mean_drift": float(drift.mean()) if len(drift) else 0.0}
 
 
-def numbers_of(table: pl.DataFrame) -> npt.NDArray[np.float64]:
+def audited_numbers(table: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Returns all probabilities and scores of a predictions table, column by column."""
     columns = [
         table[name].explode() if kind.base_type() == pl.List else table[name] for name, kind in table.schema.items()

@@ -27,7 +27,7 @@ MATCHING_KEYS = ("group", "repetition")
 CHOICE = "choice"
 IMPORTED = "imported"
 """How options were scored: by another project, whose log has their log-likelihoods."""
-SMALLEST = float(np.finfo(np.float32).tiny)
+SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def choices_of(instances: pl.DataFrame, scores: Sequence[Mapping[str, float]]) -
     logs: FloatArray = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
     known = instances.select(pl.col(names).is_not_null()).to_numpy()
     largest = logs.max(axis=1, keepdims=True, initial=-np.inf)
-    shift = np.where(np.isfinite(largest) & (largest < np.log(SMALLEST)), largest, 0)
+    shift = np.where(np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0)
     mass = np.exp(logs).sum(axis=1).clip(max=1)
     return pl.DataFrame(
         [
@@ -130,8 +130,8 @@ def match_responses(
     """Finds responses to instances; see `match_answers`."""
     faults: list[Fault] = []
     # Where rows say the same, it does not matter which of them is meant.
-    first = {content_of(response): place for place, response in reversed([*enumerate(given)])}
-    named = [(*response[:4], first[content_of(response)]) for response in given]
+    first = {response_content(response): place for place, response in reversed([*enumerate(given)])}
+    named = [(*response[:4], first[response_content(response)]) for response in given]
     table = pl.DataFrame(named, schema=["prompt", "group", "repetition", "response", "place"], orient="row")
     asked = with_whole_prompts(instances)
     found = answers_to_instances(table, asked)
@@ -152,17 +152,17 @@ def match_responses(
         faults += (
             choice_faults(path, asked, found["instance"].to_list(), answers)
             if answer == CHOICE
-            else text_faults(path, answers)
+            else written_faults(path, answers)
         )
     return found.drop("place").with_columns(scores), faults
 
 
-def content_of(response: PrecomputedResponse) -> tuple[str, frozenset[tuple[str, float]]]:
+def response_content(response: PrecomputedResponse) -> tuple[str, frozenset[tuple[str, float]]]:
     """Returns what a response says."""
     return response.response, frozenset((response.scores or {}).items())
 
 
-def text_faults(path: Path, answers: Sequence[PrecomputedResponse]) -> Iterator[Fault]:
+def written_faults(path: Path, answers: Sequence[PrecomputedResponse]) -> Iterator[Fault]:
     """Yields the first answer that has log-likelihoods and no text, where texts are read."""
     for one in answers:
         if one.scores and not one.response:

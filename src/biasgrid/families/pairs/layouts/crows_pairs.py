@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.pairs.items import Pair, PairRecord, table_records
+from biasgrid.families.pairs.items import PairRecord, SentencePair, table_records
 
 MORE, LESS, DIRECTION, TYPE = "sent_more", "sent_less", "stereo_antistereo", "bias_type"
 COLUMNS = (MORE, LESS, DIRECTION, TYPE)
@@ -23,7 +23,7 @@ MOST_IN_DOUBT = 2
 """A pair is in doubt whose type at most so many annotators named."""
 
 
-def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
+def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
     """Yields the pairs of a file."""
     for number, record in enumerate(table_records(path, COLUMNS, EXPECTED, faults)):
         before = len(faults)
@@ -33,7 +33,7 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
         named = next((name for name in IDS if record.optional(name)), None)
         is_doubted = too_few_named(record, kind)
         if len(faults) == before:
-            yield Pair(
+            yield SentencePair(
                 name=f"{path.stem} {number if named is None else record.optional(named)}",
                 more=more,
                 less=less,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasgrid.base.faults import Fault
-from biasgrid.families.pairs.items import Pair, table_records
+from biasgrid.families.pairs.items import SentencePair, table_records
 
 MORE, LESS, DIRECTION, TYPE, CLUSTER = COLUMNS = ("more", "less", "direction", "type", "cluster")
 EXPECTED = f"a table with the columns {', '.join(COLUMNS)}"
@@ -18,7 +18,7 @@ ID = "id"
 """A column that may be there, too."""
 
 
-def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
+def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
     """Yields the pairs of a file."""
     first: dict[str, tuple[str, str]] = {}
     for number, record in enumerate(table_records(path, COLUMNS, EXPECTED, faults)):
@@ -32,7 +32,7 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
             expected = f"{other!r}, as in {where}: pairs of a cluster reword each other"
             record.refuse(TYPE, f"{kind!r} in cluster {cluster}", expected)
         if len(faults) == before:
-            yield Pair(
+            yield SentencePair(
                 name=f"{path.stem} {record.optional(ID) or number}",
                 more=more,
                 less=less,

@@ -12,7 +12,7 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
 from biasgrid.base.text import read_json
-from biasgrid.families.pairs.items import INTRASENTENCE, TASKS, Pair
+from biasgrid.families.pairs.items import INTRASENTENCE, TASKS, SentencePair
 from biasgrid.inference.scorings import BLANK
 
 GOLD = ("stereotype", "anti-stereotype", "unrelated")
@@ -67,7 +67,7 @@ class StereoSetExample:
         return found
 
 
-def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
+def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
     """Yields the examples of a file, with the name of their task."""
     try:
         content = read_json(path, EXPECTED)
@@ -89,7 +89,7 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[Pair]:
                 yield pair
 
 
-def pair_of(example: StereoSetExample, task: str) -> Pair | None:
+def pair_of(example: StereoSetExample, task: str) -> SentencePair | None:
     """Reads an example; None where something is wrong with it."""
     before = len(example.faults)
     name, target, kind = (example.text(field) for field in ("id", "target", "bias_type"))
@@ -99,7 +99,7 @@ def pair_of(example: StereoSetExample, task: str) -> Pair | None:
     if len(example.faults) > before:
         return None
     more, less, unrelated = (sentences[label] for label in GOLD)
-    return Pair(
+    return SentencePair(
         name=name,
         more=more[1],
         less=less[1],

@@ -60,7 +60,7 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     return Subjects(forms, [entry.group for entry in last], known or None)
 
 
-def counts_of_subjects(
+def tokens_of_subjects(
     subjects: Subjects, used_forms: set[str], token_counts: TokenCounts | None
 ) -> list[tuple[int, ...]] | None:
     """Returns how many tokens the used forms of each subject are, None where nobody counts them."""

@@ -28,7 +28,7 @@ from biasgrid.inference.models.likelihood.sentences import (
 )
 from biasgrid.inference.models.masked.head import MaskHead, at_places
 from biasgrid.inference.models.scorers.whole_texts import truncate_rows
-from biasgrid.inference.scorings import MASKED, aligned
+from biasgrid.inference.scorings import MASKED, align_tokens
 from biasgrid.tables.instances import PAIR_PLACE
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class MaskedLikelihood(SentenceBackEnd):
                 "compares a sentence with its partner"
             )
         pair = (sentence, partner) if place == 0 else (partner, sentence)
-        found = aligned(*(each.ids for each in pair))
+        found = align_tokens(*(each.ids for each in pair))
         return (found.shared if self.scoring.reads == "shared" else found.differing)[place]
 
     def _add(self, reads: Reads, owner: int, base: int, sentence: Sentence, places: list[int]) -> None:

@@ -21,7 +21,7 @@ from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens, token_for_unknown
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.scorings import SCORINGS, Scoring, scorings_of
+from biasgrid.inference.scorings import SCORINGS, SentenceScoring, scorings_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -119,7 +119,7 @@ class EncodedSentences:
         which = np.array(reads.base, dtype=np.int64)
         owner = np.array(reads.owner, dtype=np.int32)
         rows = TokenRows(base.first, base.second, base.first_of[which], base.second_of[which], owner)
-        tables = (to_device(matrix_of(each), model.device) for each in (reads.masked, reads.places, reads.tokens))
+        tables = (to_device(padded_rows(each), model.device) for each in (reads.masked, reads.places, reads.tokens))
         return cls(rows, counts, reads.scored(len(counts.tokens)), DeviceRows.of(rows, model), *tables)
 
     def of_batch(self, table: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -127,7 +127,7 @@ class EncodedSentences:
         return table[batch.rows][:, : batch.length].long()
 
 
-def matrix_of(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+def padded_rows(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
     """Puts lists into the rows of a matrix, with `NO_PLACE` behind their ends."""
     lengths = np.array([len(each) for each in lists], dtype=np.int64)
     widest = int(lengths.max(initial=0))
@@ -157,7 +157,7 @@ class SentenceBackEnd(LocalBackEnd):
 
     Choices: ClassVar[type[Any]] = SentenceChoices
     name: str
-    scoring: Scoring
+    scoring: SentenceScoring
 
     def choose_scoring(self, name: str, task: str) -> None:
         """Takes the formula of a name.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.precomputed_file import precomputed_faults
+from biasgrid.base.precomputed_file import first_has_scores, precomputed_faults
 from biasgrid.base.sections import ModelSource
 
 
@@ -18,14 +18,13 @@ class PrecomputedSource(ModelSource):
 
     name = "answers"
     keys = ("answers",)
-    is_precomputed = True
     fields: ClassVar = {
         "answers": (
             str | None,
             Field(
                 None,
                 description="file of answers that are there, in place of a checkpoint: `.jsonl`, `.csv` or `.parquet` "
-                "with the columns `prompt` (as it stands in the file of prompts), `group`, `repetition` (from 0) and "
+                "with the columns `prompt` (as in the file of prompts), `group`, `repetition` (from 0) and "
                 "`response`",
             ),
         )
@@ -38,6 +37,11 @@ class PrecomputedSource(ModelSource):
     def files(self) -> dict[str, str]:
         """Returns the file."""
         return {"answers": self.section}
+
+    @property
+    def precomputed(self) -> Literal["texts", "scores"]:
+        """What the file has, by its first row: texts, or log-likelihoods of options."""
+        return "scores" if first_has_scores(Path(self.section)) else "texts"
 
     @property
     def gpus(self) -> int:
