@@ -11,7 +11,7 @@ import yaml
 from documents import read_document, table_with
 from project import ROOT
 
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAPER, REFERENCES = read_document("paper/paper.md"), read_document("paper/paper.bib")

@@ -19,7 +19,7 @@ FILES = (
 )
 ROOMS = ("cli", "config", "families", "groups", "inference", "jobs", "report", "runs", "stats", "tables", "training")
 """Folders of tests that are about the core; folders in `families` are about one of them."""
-OF_BASE = ("test_addresses.py", "test_files.py", "test_proxies.py", "test_renamed.py")
+OF_BASE = ("test_addresses.py", "test_files.py", "test_proxies.py", "test_versions.py")
 ENTRY_POINTS = re.compile(r'(?<=\[project\.entry-points\."biasgrid\.plugins"\]\n)(\w+ = .*\n)+')
 
 

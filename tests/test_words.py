@@ -18,8 +18,8 @@ FOLDERS = ("src", "rules", "workflow", "config", "profiles", "docs", "tests", "b
 FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml")
 SUFFIXES = {".py", ".smk", ".md", ".yaml", ".yml", ".js", ".html", ".css", ".json", ".rst", ".toml", ""}
 HOLD_OLD_WORDS = {
-    *("CHANGELOG.md", "src/biasgrid/base/renamed.py"),
-    *("tests/test_renamed.py", "tests/test_words.py", "tests/test_compare_results.py", "tests/runs/test_checks.py"),
+    *("CHANGELOG.md", "src/biasgrid/base/versions.py"),
+    *("tests/test_versions.py", "tests/test_words.py", "tests/test_compare_results.py", "tests/runs/test_checks.py"),
     *("tests/helpers/compare_results.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
     "tests/formats/logs/schemas/LICENSE",
     *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 
 if TYPE_CHECKING:
     from biasgrid.runs.results import Results

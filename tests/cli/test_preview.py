@@ -6,7 +6,7 @@ import pytest
 from small_grid import write_general_grid
 from typer.testing import CliRunner
 
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 from biasgrid.cli.app import app
 
 ROOT = Path(__file__).parents[2]

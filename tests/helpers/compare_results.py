@@ -8,7 +8,7 @@ one from the files that are here, each by its own copy of a config.
 
 It prints the largest difference, what is missing and what is new, and ends with 1 where a number is missing or differs
 by more than `--tolerance`. What names of the old folder are called in the new one, folders, columns and values alike,
-is read from `biasgrid.base.renamed` and from the JSON object `--names FILE`.
+is read from `biasgrid.base.versions` and from the JSON object `--names FILE`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import polars as pl
 import yaml
 from one_shape import FOLDER_OF, PARTS, in_one_shape
 
-from biasgrid.base import renamed as changes
+from biasgrid.base import versions as changes
 
 ROOT = Path(__file__).parents[2]
 VALUES = {

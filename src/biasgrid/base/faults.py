@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from biasgrid.base.names import visible_text
-from biasgrid.base.renamed import VERSION, new_name
+from biasgrid.base.versions import VERSION, new_name
 
 SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
 """What may be secret in an address."""

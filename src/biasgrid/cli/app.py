@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 from biasgrid.cli.commands.ask import ask
 from biasgrid.cli.commands.audit import audit
 from biasgrid.cli.commands.card import card

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
 from biasgrid.base.files import read_made, write_text
 from biasgrid.base.references import load_reference
-from biasgrid.base.renamed import RENAMED_COLUMNS, RENAMED_FOLDERS, VERSION
+from biasgrid.base.versions import RENAMED_COLUMNS, RENAMED_FOLDERS, VERSION
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import load_backend

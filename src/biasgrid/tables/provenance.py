@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.files import read_made
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")

@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 from biasgrid.base.files import write_text
-from biasgrid.base.renamed import __version__
+from biasgrid.base.versions import __version__
 from biasgrid.formats.logs.matching import Requests
 from biasgrid.inference.engine.back_end import numbered_values
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_made, write_text
-from biasgrid.base.renamed import RENAMED_FOLDERS
+from biasgrid.base.versions import RENAMED_FOLDERS
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from small_grid import write_general_grid, write_grid
 
-from biasgrid.base import renamed
+from biasgrid.base import versions
 from biasgrid.base.faults import InputError, nearest_name
 from biasgrid.config import parse_config, read_config
 
 ROOT = Path(__file__).parents[1]
 TABLES = {
-    "key of the config": renamed.RENAMED_KEYS,
-    "measure": renamed.RENAMED_MEASURES,
-    "figure": renamed.RENAMED_FIGURES,
-    "column": renamed.RENAMED_COLUMNS,
-    "folder of results": renamed.RENAMED_FOLDERS,
-    "rule": renamed.RENAMED_RULES,
+    "key of the config": versions.RENAMED_KEYS,
+    "measure": versions.RENAMED_MEASURES,
+    "figure": versions.RENAMED_FIGURES,
+    "column": versions.RENAMED_COLUMNS,
+    "folder of results": versions.RENAMED_FOLDERS,
+    "rule": versions.RENAMED_RULES,
 }
 
 

@@ -1,4 +1,4 @@
-"""The version, and names that users write and read and that version 0.2.0 changed: old -> new.
+"""The version, and what earlier versions called the names that users write and read: old -> new.
 
 One list for the messages that refuse an old name, for the table in CHANGELOG.md, and for the comparison of results of
 two versions (`tests/helpers/compare_results.py`).
