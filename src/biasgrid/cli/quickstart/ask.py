@@ -206,7 +206,7 @@ class Asker:
 
     @cached_property
     def capabilities(self) -> Path | None:
-        """What the model can do, which the grid's rule able would find out; None where nobody need look."""
+        """What the model can do, which the grid's rule capabilities would find out; None where nobody need look."""
         look = self.config.back_end_of(self.model.name).look
         if not look:
             return None
