@@ -85,6 +85,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),
         "docs/public-benchmarks/bbq.md": ("measures of multiple_choice", "| `bias_ambiguous` |"),
         "docs/public-benchmarks/discrim-eval.md": ("measures of decision", "| `yes_share` |"),
+        "docs/scoring.md": ("scorings of sentences", "| `cps` |"),
         "docs/public-benchmarks/pairs.md": ("measures of pairs", "| `stereotype_share` |"),
     }
     for document, (name, _) in tables.items():

@@ -73,7 +73,7 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
     cold = Shown(chromium, file, "#/cell/strong/feelings").drawn()
     assert "BERT (Sentiment)" in cold.text
     for wrong in ("#/cell/%E0%A4%A", "#/cell/nobody/feelings", "#/nowhere", "#/constructor", "#/cell"):
-        assert "names nothing in this report" in cold.go(wrong).text, wrong
+        assert "Page not found" in cold.go(wrong).text, wrong
     cold.click("#app a")
     assert "one row per model" in cold.text
     cold.page.go_back()
@@ -172,7 +172,7 @@ def test_paper_shows_what_is_folded_and_no_texts_that_are_hidden(shown: Shown) -
 
 def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> None:
     report = Shown(chromium, file, java_script_enabled=False)
-    for part in ("Content warning", "Without a script", "Findings", "What is measured", "The run", "someone/large"):
+    for part in ("Content warning", "Without JavaScript", "Findings", "What is measured", "The run", "someone/large"):
         assert part in report.text
     assert SECRET not in report.text
     assert report.complaints == []
@@ -257,7 +257,7 @@ def test_what_was_synthetic_has_a_page_where_there_is_any(
     report = Shown(chromium, tmp_path / "index.html").drawn()
     assert "Synthetic and measured" in report.click('nav a[href="#/synthetic"]').text
     assert "Synthetic and measured" not in report.go("#/run").text
-    assert "names nothing" in report.go("#/published").text
+    assert "Page not found" in report.go("#/published").text
     assert report.complaints == []
     report.page.close()
 

@@ -49,7 +49,7 @@ def test_a_browser_shows_the_numbers_of_the_summary(results: Path, chromium: Bro
         assert number_of(drawn[f"#/cell/{model}/{dataset}"]) == pytest.approx(max(value, 0), abs=0.006)
     for address in PAGES:
         page = report.go(address).page.inner_html("#app")
-        assert "names nothing in this report" not in page, address
+        assert "Page not found" not in page, address
         assert ("Numbers for the whole cell" in page) == ("/cell/" in address), address
     assert report.complaints == []
 

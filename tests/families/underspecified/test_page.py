@@ -186,7 +186,7 @@ def test_the_sum_under_a_swap_group_is_its_c(shown: Shown) -> None:
 
 def test_a_subject_that_nobody_is_leads_back_to_the_cell(shown: Shown) -> None:
     assert "no such subject" in shown.go(f"{CELL}/Nobody/stole%20money").text
-    assert "names nothing" in shown.go("#/subject/faiths/Nobody").text
+    assert "Page not found" in shown.go("#/subject/faiths/Nobody").text
 
 
 def test_a_profile_has_a_row_for_each_attribute_and_links_to_evidence(shown: Shown) -> None:
@@ -211,7 +211,7 @@ def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, p
 def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(shown: Shown) -> None:
     row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
-    assert "interval over the factors of the numbers (clusters of templates" in shown.text
+    assert "is over the factors of the numbers (clusters of templates" in shown.text
     assert "Over 3 clusters (templates that do not reword each other), the same of both models" in shown.text
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")
