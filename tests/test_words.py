@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from documents import read_document, sentences
+
 import biasgrid
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +65,33 @@ NOUNS_AND_VERBS = {"embed", "listen", "need", "open", "read", "seed", "speed", "
 """Names that only look like participles."""
 MOST_PARTICIPLES = 10
 MOST_NAMES_WITH_SEVERAL_HOMES = 120
+MOST_WORDS_OF_A_SENTENCE = 35
+TRANSLATED = re.compile(r"\b(?:stands|told|tells|is that of)\b", flags=re.IGNORECASE)
+"""Words that show that a sentence was not thought in English."""
+FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
+"""Pages that are looked up, or are for developers."""
+NOT_YET_CLEAN = {
+    "docs/assessing.md",
+    "docs/checkpoints.md",
+    "docs/extending.md",
+    "docs/generative.md",
+    "docs/in-and-out.md",
+    "docs/languages.md",
+    "docs/measures.md",
+    "docs/probes.md",
+    "docs/public-benchmarks/bbq.md",
+    "docs/public-benchmarks/pairs.md",
+    "docs/reading.md",
+    "docs/references.md",
+    "docs/rewriting.md",
+    "docs/servers.md",
+    "docs/slurm.md",
+    "docs/troubleshooting.md",
+    "word_lists/README.md",
+    "word_lists/counterfactual/README.md",
+    "word_lists/probes/README.md",
+}
+"""Guides that still have such sentences; a page that has none is taken off, and none is added."""
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
@@ -134,3 +163,22 @@ def test_a_public_name_has_one_home() -> None:
             homes[name].add(module)
     several = {name: sorted(modules) for name, modules in homes.items() if len(modules) > 1}
     assert len(several) <= MOST_NAMES_WITH_SEVERAL_HOMES, several
+
+
+def test_the_sentences_of_guides_are_short_and_plain() -> None:
+    pages = [path for folder in ("docs", "word_lists") for path in (ROOT / folder).rglob("*.md")]
+    guides = {"README.md", *(str(path.relative_to(ROOT)) for path in pages)} - FOR_REFERENCE
+    faults = {
+        f"{guide}: {sentence}": guide
+        for guide in sorted(guides)
+        for sentence in sentences(read_document(guide))
+        if len(sentence.split()) > MOST_WORDS_OF_A_SENTENCE or TRANSLATED.search(sentence)
+    }
+    assert [fault for fault, guide in faults.items() if guide not in NOT_YET_CLEAN] == []
+    assert NOT_YET_CLEAN - {*faults.values()} == set(), "these are clean: take them off the list"
+
+
+def test_sentences_are_those_of_prose() -> None:
+    prose = "One `a. B` is\n[here](x.md). Two (e.g. this) has 0.29.\n\n- Three.\n- Four\n  goes on."
+    page = f"# A title. B\n\n```sh\nCode. Code\n```\n\n| A. B | c |\n\n{prose}\n"
+    assert [*sentences(page)] == ["One CODE is here.", "Two (e.g. this) has 0.29.", "Three.", "Four goes on."]

@@ -1,7 +1,7 @@
 """What intervals, tests and bounds of associations promise, in worlds whose truth is known.
 
 Each promise is looked at twice: in few runs with a wide tolerance, and in 200 runs (`make test-long`), whose figures
-stand in docs/statistics.md.
+are in docs/simulations.md.
 """
 
 from __future__ import annotations
