@@ -24,7 +24,7 @@ NOUNS: Mapping[str, str] = {
         "hombre vecino compañero profesor tren piso concierto periódico asiento domingo martes lunes fin museo mercado "
         "viaje accidente tercer formulario vaso incendio rasguño trabajo niño mundo cariño momento autobús "
         "partido fútbol juez equipo corazón pelo hotel dinero perdón paraguas brazo reloj buzón libro puesto almacén "
-        "taller currículum tío portero rato juego texto número verano otoño invierno".split(),
+        "taller currículum tío portero rato juego texto número verano otoño invierno lápiz".split(),
         "m",
     ),
     **dict.fromkeys(
@@ -32,7 +32,7 @@ NOUNS: Mapping[str, str] = {
         "invitación carta semana estación biblioteca fiesta excursión desgracia suerte vida comida decepción crueldad "
         "grosería puerta silla reunión hora alegría sonrisa guardería empresa universidad agenda recepción policía "
         "primavera fila escalera postal tarjeta contabilidad enfermería programación cocina investigación construcción "
-        "dirección experiencia entrevista letra pregunta respuesta gente tía médica discapacidad forma".split(),
+        "dirección experiencia entrevista letra pregunta respuesta gente tía médica discapacidad forma vela".split(),
         "f",
     ),
     **dict.fromkeys(
@@ -51,7 +51,7 @@ GENDERED = {
     adjective + ending: gender
     for adjective in (
         "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad delicios eléctric informátic "
-        "polític segund primer buen nacid sentad cansad content simpátic much otr ningun tod pasad"
+        "polític segund primer cuart platead buen nacid sentad cansad content simpátic much otr ningun tod pasad"
     ).split()
     for ending, gender in (("o", "m"), ("a", "f"), ("os", "M"), ("as", "F"))
 }
