@@ -50,7 +50,7 @@ NOUNS: Mapping[str, str] = {
 GENDERED = {
     adjective + ending: gender
     for adjective in (
-        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad delicios eléctric informátic "
+        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad sos delicios eléctric informátic "
         "polític segund primer cuart platead buen nacid sentad cansad content simpátic much otr ningun tod pasad"
     ).split()
     for ending, gender in (("o", "m"), ("a", "f"), ("os", "M"), ("as", "F"))
@@ -58,7 +58,7 @@ GENDERED = {
 GENDERED |= {"musulmán": "m", "español": "m", "española": "f", "senegalés": "m", "senegalesa": "f"}
 GENDERED |= {"tercer": "m", "buen": "m"}
 """Adjectives with a form for each gender."""
-BEFORE_NOUNS = ("much", "otr", "tod", "segund", "primer", "tercer", "buen", "ningun")
+BEFORE_NOUNS = ("much", "otr", "tod", "segund", "primer", "tercer", "cuart", "buen", "ningun")
 """Adjectives that stand before their noun; without one they are pronouns: `todos creen`."""
 UNCHANGED = {"gran", "dos", "tres"}
 """What stands between an article and a noun of either gender."""
