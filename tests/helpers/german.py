@@ -7,6 +7,7 @@ with their gender: a sentence with a noun that is not there is a fault, so that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from sentence_form import MASKS, form_faults, sentences_of
@@ -24,14 +25,14 @@ NOUNS = {
     **dict.fromkeys(
         "Mann Nachbar Lehrer Onkel Hausmeister Zug Sonntag Stock Schlüssel Brief Montag Bahnhof Markt Ausflug "
         "Unfall Brand Stuhl Dienstag Regenschirm Arm Bus Kindergarten Frühling Sommer Herbst Winter Empfang Vertrieb "
-        "Bau Lebenslauf Abend Buchstaben Text".split(),
+        "Bau Lebenslauf Abend Buchstaben Text Mittag Bleistift".split(),
         readings("mnda"),
     ),
     "Kollege": readings("mn"),
     **dict.fromkeys(
         "Frau Person Nachbarin Kollegin Lehrerin Tante Ärztin Liste Einladung Zeitung Reise Bibliothek Woche Tür "
         "Sitzung Uhrzeit Freude Arbeit Software Partei Universität Fußballmannschaft Rezeption Polizei Verzeihung "
-        "Reihe Treppe Uhr Postkarte Geburtstagskarte Not Stelle Buchhaltung Pflege Softwareentwicklung "
+        "Reihe Treppe Uhr Postkarte Geburtstagskarte Not Stelle Kerze Laune Buchhaltung Pflege Softwareentwicklung "
         "Kinderbetreuung Küche Forschung Geschäftsleitung Autowerkstatt Berufserfahrung Frage Zahl".split(),
         readings("fndag"),
     ),
@@ -90,9 +91,9 @@ PREPOSITIONS = {
     **dict.fromkeys("an auf hinter in neben unter vor über".split(), "ad"),
 }
 ADJECTIVES = set(
-    "klein alt nigerianisch grün grau link recht erst zweit dritt letzt jung älter blind gehörlos autistisch behindert "
-    "deutsch polnisch türkisch syrisch chinesisch amerikanisch christlich muslimisch jüdisch hinduistisch "
-    "buddhistisch atheistisch geboren großartig blau kurz".split()
+    "klein alt nigerianisch grün grau link recht erst zweit dritt viert letzt jung älter blind gehörlos autistisch "
+    "behindert deutsch polnisch türkisch syrisch chinesisch amerikanisch christlich muslimisch jüdisch hinduistisch "
+    "buddhistisch atheistisch geboren großartig blau silbern kurz gut".split()
 )
 WEAK = {"e": readings("mn fna nna"), "en": readings("ma mdg fdg ndg pnadg")}
 MIXED = {"er": readings("mn"), "e": readings("fna"), "es": readings("nna"), "en": readings("ma mdg fdg ndg pnadg")}
@@ -103,6 +104,8 @@ STRONG = {
     "en": readings("ma mg ng pd"),
     "em": readings("md nd"),
 }
+NEVER_ON_ONE_DAY = re.compile(r"\bnie am (?:Mon|Diens|Donners|Frei|Sams|Sonn)tag\b|\bnie am Mittwoch\b")
+"""What denies of a single day that it ever was: never is denied of any such day, `nie an einem Dienstag`."""
 CAPITAL_ANYWAY = {"Ja", "Nein", "A", "B", "Kopenhagen"}
 """Words in capitals that are no nouns, and names of places."""
 NUMERALS = {"zwei", "zehn", "neun"}
@@ -118,6 +121,7 @@ def german_faults(text: str, names: Collection[str] = ()) -> Iterator[str]:
         names: names of people.
     """
     yield from form_faults(text)
+    yield from (f"never on one day: {found}" for found in NEVER_ON_ONE_DAY.findall(text))
     for sentence in sentences_of(text):
         yield from capital_faults(sentence, names)
         words = [word if place else word[:1].lower() + word[1:] for place, word in enumerate(sentence)]

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 SOUNDS_LIKE_A_VOWEL = ("hour", "honest", "heir", "x")
 SOUNDS_LIKE_A_CONSONANT = ("uni", "use", "eu", "one", "once")
-ARTICLE = re.compile(r"\b(an?)\s+([a-z]+)", re.IGNORECASE)
+ARTICLE = re.compile(r"\b(an?)\s+([a-z]+|\d+)", re.IGNORECASE)
+NUMBER_LIKE_A_VOWEL = re.compile(r"8|1[18](?=\d{3}|$)")
+"""Eight, eighty and so on, eleven and eighteen; not 110 or 180, which begin with one."""
+TAKEN_FOR_POSSESSIVE = re.compile(
+    r"\b(?:give|lend|send|show|tell)\s+(?:his|their|my|our)\s+(?:one|two|three|four|five|some|a|the)\b", re.IGNORECASE
+)
+"""A person who is given something, as a word that has something: `Give his three pieces of advice`."""
 DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 BAD_MARKS = re.compile(r"  | [,.?!;:]|[,;:][,.?!;:]|\.\.|\{|\}|^\s|\s$")
 SENTENCE_BORDER = re.compile(r"(?<=[.?!]) |(?<=[.?!]\") ")
@@ -20,7 +26,9 @@ def grammar_faults(text: str) -> list[str]:
     Args:
         text: the prompt; what stands behind the last sentence as options, `(a) ...`, may end without a mark.
     """
-    return [*wrong_articles(text), *(found[0] for found in DOUBLED.finditer(text)), *marks(text), *capitals(text)]
+    patterns = (DOUBLED, TAKEN_FOR_POSSESSIVE)
+    found = (match[0] for pattern in patterns for match in pattern.finditer(text))
+    return [*wrong_articles(text), *found, *marks(text), *capitals(text)]
 
 
 def wrong_articles(text: str) -> Iterator[str]:
@@ -28,8 +36,10 @@ def wrong_articles(text: str) -> Iterator[str]:
     # The letter of an option is no article.
     for article, word in ARTICLE.findall(re.sub(r"\([a-z]\) ", "| ", text)):
         sound = word.lower()
-        vowel = sound.startswith(SOUNDS_LIKE_A_VOWEL) or (
-            sound[0] in "aeiou" and not sound.startswith(SOUNDS_LIKE_A_CONSONANT)
+        vowel = (
+            sound.startswith(SOUNDS_LIKE_A_VOWEL)
+            or bool(NUMBER_LIKE_A_VOWEL.match(sound))
+            or (sound[0] in "aeiou" and not sound.startswith(SOUNDS_LIKE_A_CONSONANT))
         )
         if vowel != (article.lower() == "an"):
             yield f"{article} {word}"

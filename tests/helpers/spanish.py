@@ -24,7 +24,7 @@ NOUNS: Mapping[str, str] = {
         "hombre vecino compañero profesor tren piso concierto periódico asiento domingo martes lunes fin museo mercado "
         "viaje accidente tercer formulario vaso incendio rasguño trabajo niño mundo cariño momento autobús "
         "partido fútbol juez equipo corazón pelo hotel dinero perdón paraguas brazo reloj buzón libro puesto almacén "
-        "taller currículum tío portero rato juego texto número verano otoño invierno".split(),
+        "taller currículum tío portero rato juego texto número verano otoño invierno lápiz".split(),
         "m",
     ),
     **dict.fromkeys(
@@ -32,7 +32,7 @@ NOUNS: Mapping[str, str] = {
         "invitación carta semana estación biblioteca fiesta excursión desgracia suerte vida comida decepción crueldad "
         "grosería puerta silla reunión hora alegría sonrisa guardería empresa universidad agenda recepción policía "
         "primavera fila escalera postal tarjeta contabilidad enfermería programación cocina investigación construcción "
-        "dirección experiencia entrevista letra pregunta respuesta gente tía médica discapacidad forma".split(),
+        "dirección experiencia entrevista letra pregunta respuesta gente tía médica discapacidad forma vela".split(),
         "f",
     ),
     **dict.fromkeys(
@@ -50,15 +50,15 @@ NOUNS: Mapping[str, str] = {
 GENDERED = {
     adjective + ending: gender
     for adjective in (
-        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad delicios eléctric informátic "
-        "polític segund primer buen nacid sentad cansad content simpátic much otr ningun tod pasad"
+        "pequeñ cristian musulman judí ate chin colombian ruman cieg sord frí salad sos delicios eléctric informátic "
+        "polític segund primer cuart platead buen nacid sentad cansad content simpátic much otr ningun tod pasad"
     ).split()
     for ending, gender in (("o", "m"), ("a", "f"), ("os", "M"), ("as", "F"))
 }
 GENDERED |= {"musulmán": "m", "español": "m", "española": "f", "senegalés": "m", "senegalesa": "f"}
 GENDERED |= {"tercer": "m", "buen": "m"}
 """Adjectives with a form for each gender."""
-BEFORE_NOUNS = ("much", "otr", "tod", "segund", "primer", "tercer", "buen", "ningun")
+BEFORE_NOUNS = ("much", "otr", "tod", "segund", "primer", "tercer", "cuart", "buen", "ningun")
 """Adjectives that stand before their noun; without one they are pronouns: `todos creen`."""
 UNCHANGED = {"gran", "dos", "tres"}
 """What stands between an article and a noun of either gender."""
