@@ -70,28 +70,6 @@ TRANSLATED = re.compile(r"\b(?:stands|told|tells|is that of)\b", flags=re.IGNORE
 """Words that show that a sentence was not thought in English."""
 FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
 """Pages that are looked up, or are for developers."""
-NOT_YET_CLEAN = {
-    "docs/assessing.md",
-    "docs/checkpoints.md",
-    "docs/extending.md",
-    "docs/generative.md",
-    "docs/in-and-out.md",
-    "docs/languages.md",
-    "docs/measures.md",
-    "docs/probes.md",
-    "docs/public-benchmarks/bbq.md",
-    "docs/public-benchmarks/pairs.md",
-    "docs/reading.md",
-    "docs/references.md",
-    "docs/rewriting.md",
-    "docs/servers.md",
-    "docs/slurm.md",
-    "docs/troubleshooting.md",
-    "word_lists/README.md",
-    "word_lists/counterfactual/README.md",
-    "word_lists/probes/README.md",
-}
-"""Guides that still have such sentences; a page that has none is taken off, and none is added."""
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
@@ -168,14 +146,13 @@ def test_a_public_name_has_one_home() -> None:
 def test_the_sentences_of_guides_are_short_and_plain() -> None:
     pages = [path for folder in ("docs", "word_lists") for path in (ROOT / folder).rglob("*.md")]
     guides = {"README.md", *(str(path.relative_to(ROOT)) for path in pages)} - FOR_REFERENCE
-    faults = {
-        f"{guide}: {sentence}": guide
+    faults = [
+        f"{guide}: {sentence}"
         for guide in sorted(guides)
         for sentence in sentences(read_document(guide))
         if len(sentence.split()) > MOST_WORDS_OF_A_SENTENCE or TRANSLATED.search(sentence)
-    }
-    assert [fault for fault, guide in faults.items() if guide not in NOT_YET_CLEAN] == []
-    assert NOT_YET_CLEAN - {*faults.values()} == set(), "these are clean: take them off the list"
+    ]
+    assert faults == []
 
 
 def test_sentences_are_those_of_prose() -> None:

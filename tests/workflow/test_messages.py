@@ -101,4 +101,6 @@ def test_a_home_that_cannot_be_written_to_stops_nothing(finished: Project, tmp_p
 def test_snakemake_writes_its_own_report(finished: Project, tmp_path: Path):
     project = finished.clone(tmp_path / "clone")
     project.run("--report", "report.html")
-    assert "of every cell, with a row per model and a column per dataset" in (project.folder / "report.html").read_text()
+    assert (
+        "of every cell, with a row per model and a column per dataset" in (project.folder / "report.html").read_text()
+    )
