@@ -91,7 +91,7 @@ def test_readme_names_the_groups() -> None:
 
 def test_readme_states_how_unevenly_cases_are_spread() -> None:
     cases = [block.cases for name in NAMES for block in pack_named(name).blocks]
-    assert f"({min(cases)} to {max(cases)} each)" in (PACKS / "README.md").read_text()
+    assert f"have {min(cases)} to {max(cases)} cases each" in (PACKS / "README.md").read_text()
 
 
 @each_pack
