@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from grammar import stems
 from project import ROOT
 
 from biasgrid.base.faults import Fault
@@ -192,6 +193,17 @@ def past_of(base: str) -> str:
     return irregular.get(base) or doubled.get(base) or base + ending
 
 
+@pytest.mark.parametrize("dataset", [dataset for dataset in QUESTIONS if dataset not in NAMES])
+def test_attributes_share_no_word_with_a_group(dataset: str) -> None:
+    """The word alone joins who is working-class to who worked hard, and its opposite who is tall to what is short."""
+    content = whole_lists(dataset, "lm-bert")
+    subjects = " ".join(subject for side in content.subjects for subject in side.forms["[subj]"])
+    groups = stems(subjects.replace("-", " "))
+    asked_of = stems(" ".join(text for row in content.attributes["[p_act]"] for text in row.texts.values()))
+    assert groups & asked_of == set()
+    assert not ("tall" in groups and "short" in asked_of)
+
+
 def test_antonyms_are_asked_in_place_of_negations_alone() -> None:
     plain, antonyms = asked("age", "qa-bert"), asked("age-antonyms", "qa-bert")
     assert (
@@ -241,13 +253,17 @@ def test_groups_of_intersections_differ_in_one_word() -> None:
     for group, terms in groups["ethnicity"].items():
         assert terms == [group, f"tall {group}", f"local {group}", f"left-handed {group}"]
     for group, terms in groups["gender"].items():
-        assert terms[1:] == [f"{group} neighbor", f"{group} driver", f"{group} guest"]
+        assert terms[1:] == [f"{group} writer", f"{group} driver", f"{group} guest"]
 
 
 @pytest.mark.parametrize("name", ["ethnicity", "age"])
 def test_cases_of_intersections_are_balanced_in_valence(name: str) -> None:
     content = json.loads((ROOT / f"word_lists/counterfactual/templates/{name}-intersections.json").read_text())
     assert Counter(template["label"] for template in content["templates"]) == {0: 5, 1: 5, 2: 5}
+    # A group has no noun of the sentence: neighbors would call a neighbor kind.
+    terms = [term for groups in groups_of_pack("people-intersection-groups").values() for term in groups.values()]
+    texts = (template["text"] for template in content["templates"])
+    assert stems(" ".join(chain.from_iterable(terms))) & stems(re.sub("<[a-z]+>", "", " ".join(texts))) == set()
 
 
 def test_a_sample_of_names_keeps_every_balanced_name() -> None:

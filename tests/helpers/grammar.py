@@ -1,4 +1,4 @@
-"""Rules of English that can be checked: articles, capital letters, marks, and words that stand twice."""
+"""Rules of English that can be checked: articles, capital letters, marks, words that stand twice, and shared words."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 BAD_MARKS = re.compile(r"  | [,.?!;:]|[,;:][,.?!;:]|\.\.|\{|\}|^\s|\s$")
 SENTENCE_BORDER = re.compile(r"(?<=[.?!]) |(?<=[.?!]\") ")
 ENDS = (".", "?", "!", '."', '?"')
+SMALL_WORDS = {"years", "three", "several", "never", "went", "with", "have", "that", "from", "near", "uses", "used"}
 
 
 def grammar_faults(text: str) -> list[str]:
@@ -55,3 +56,9 @@ def marks(text: str) -> Iterator[str]:
 def capitals(text: str) -> Iterator[str]:
     """Yields sentences that begin with a small letter."""
     yield from (sentence for sentence in SENTENCE_BORDER.split(text) if sentence[:1].islower())
+
+
+def stems(text: str) -> set[str]:
+    """Returns the longer words of a text without their endings; a hyphen joins two, and small words are left out."""
+    words = set(re.findall(r"[a-z-]{4,}", text.lower())) - SMALL_WORDS
+    return {re.sub(r"(ing|ers?|ed|e?s|ie?s?|y)$", "", word) for word in words}

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from grammar import grammar_faults
+from grammar import grammar_faults, stems
 from small_probes import asking_of, estimated, instances_of
 from small_tables import predictions_of
 from worlds_of_probes import SHIPPED, answers_to, measured_cell, shipped
@@ -120,6 +120,24 @@ def test_groups_have_eight_names_each_and_one_is_halved_for_the_placebo(about: s
             [word(each) for each in people if each["group"] == group] == next(iter(of_groups.values()))
             for group in {each["group"] for each in people}
         )
+
+
+@pytest.mark.parametrize("about", GROUPS)
+def test_what_is_said_of_people_has_no_word_of_what_is_asked(about: str) -> None:
+    """A baker's child knows what a loan for a bakery is for, and who is rich makes a place richer by the word alone."""
+    people = yaml.safe_load((SHIPPED / f"people/{about}.yaml").read_text())["prompts"]
+    said = {key: stems(" ".join(each[key] for each in people)) for key in ("name", "people")}
+    for kind, key in [*((kind, "name") for kind in (*DECISIONS, "references")), ("views", "people")]:
+        items = yaml.safe_load((SHIPPED / f"{kind}/items.yaml").read_text())["items"]
+        asked = stems(" ".join(text for item in items for field, text in item.items() if field not in SCORING))
+        assert said[key] & asked == set(), kind
+    acts = yaml.safe_load((SHIPPED / f"acts/{about}.yaml").read_text())
+    groups = stems(" ".join([*acts["options"].values(), *(each["noun"] for each in acts["prompts"])]))
+    assert groups & stems(" ".join(item["act"] for item in acts["items"])) == set()
+
+
+SCORING = ("level", "expected", "valence")
+"""Fields of items that no prompt has."""
 
 
 @pytest.mark.parametrize("about", GROUPS)
