@@ -11,7 +11,7 @@ from biasgrid.base.sections import KeysError, Model, Section
 
 
 class Scorer(Section):
-    """How the outputs of a classifier become one number of a text."""
+    """How a classifier's outputs for a text become one number."""
 
     labels: list[str] = Field(
         min_length=1, description="the classes that count, by the names in the checkpoint's `id2label`"

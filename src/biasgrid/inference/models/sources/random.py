@@ -10,7 +10,7 @@ from biasgrid.base.sections import ModelSource, Section
 
 
 class Random(Section):
-    """A model that knows nothing: what a measure says of it is what it says of no model at all."""
+    """A model that answers at random: it shows which numbers a measure gives without any knowledge."""
 
     seed: int = Field(1, ge=0, lt=2**63, description="seed of its answers; of it and of what is asked they depend")
 
