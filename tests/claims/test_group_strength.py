@@ -77,6 +77,16 @@ def test_strength_without_noise_is_the_root_mean_square() -> None:
     assert row["reason"] == "equal without each of its clusters and names"
 
 
+def test_a_cluster_of_which_nothing_was_answered_changes_nothing() -> None:
+    sums = gamma_of_groups(*np.random.default_rng(4).normal(size=(2, 12, 4, 5)))
+    units, columns = sums.along[TEMPLATES]
+    more = Along([*units, "nothing"], np.concatenate([columns, np.zeros_like(columns[:, :1])], axis=1))
+    with_nothing = replace(sums, along={**sums.along, TEMPLATES: more})
+    row, own = strength_row(with_nothing, StatisticsSettings()), strength_row(sums, StatisticsSettings())
+    assert own["low"] is not None
+    assert row == pytest.approx(own)
+
+
 def test_two_names_of_a_group_have_a_strength_without_interval_and_one_has_none() -> None:
     lists = np.random.default_rng(2).normal(size=(2, 12, 2, 5))
     two = strength_row(gamma_of_groups(*lists), StatisticsSettings())
