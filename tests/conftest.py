@@ -3,7 +3,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from asyncio import events
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,18 @@ def pytest_collection_finish() -> None:
     """What all tests have imported is not looked at by each garbage collection, of which a training asks for one."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Between its calls Playwright leaves its event loop marked as running, so that no other test could run one."""
+    running = events._get_running_loop()
+    if "chromium" not in getattr(item, "fixturenames", ()):
+        events._set_running_loop(None)
+    try:
+        return (yield)
+    finally:
+        events._set_running_loop(running or events._get_running_loop())
 
 
 @pytest.hookimpl(tryfirst=True)
