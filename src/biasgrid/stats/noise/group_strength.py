@@ -59,7 +59,7 @@ def strength_without_units(sums: Sums, factor: str) -> FloatArray:
     """Returns the strength without each cluster or each prompt format of which any number has something."""
     units, columns = sums.along[factor]
     others, found = variances_of_groups(sums, besides=factor).sum(axis=0), []
-    for place in np.flatnonzero(sums.along[factor].present.any(axis=0)):
+    for place in np.flatnonzero(sums.along[factor].present.any(axis=0)).tolist():
         left = Along([*units[:place], *units[place + 1 :]], np.delete(columns, place, axis=1))
         rest = replace(sums, along={factor: left})
         found.append(float(root_without_noise(rest.values, variance_over(factor, rest) + others)))
