@@ -1,4 +1,4 @@
-"""Makes docs/tutorial.ipynb of docs/tutorial.md, so that both say the same: `.venv/bin/python docs/notebook.py`.
+"""Makes docs/guide/try.ipynb of docs/guide/try.md, so that both say the same: `.venv/bin/python docs/notebook.py`.
 
 A block of shell commands becomes a cell that runs them; all else is text, what commands print included.
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-HERE = Path(__file__).parent
-PAGE, NOTEBOOK = HERE / "tutorial.md", HERE / "tutorial.ipynb"
+GUIDE = Path(__file__).parent / "guide"
+PAGE, NOTEBOOK = GUIDE / "try.md", GUIDE / "try.ipynb"
 COMMANDS = re.compile(r"^```sh\n(.*?)^```\n", flags=re.MULTILINE | re.DOTALL)
-ABOUT = """*[tutorial.md](tutorial.md) as a notebook: start Jupyter in a checkout that has your model in
+ABOUT = """*[try.md](try.md) as a notebook: start Jupyter in a checkout that has your model in
 `my-model`. Each cell of commands runs in a shell; edits of files between them are yours to make.*"""
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 

@@ -1,4 +1,4 @@
-"""One model, one command, and on to more: docs/tutorial.md, through Snakemake, with a tiny model."""
+"""One model, one command, and on to more: docs/guide/try.md, through Snakemake, with a tiny model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 
-PAGE = read_document("docs/tutorial.md")
+PAGE = read_document("docs/guide/try.md")
 TRY, EXPLAIN, MORE, GRID = (block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
 CONFIG = "try-my-model.yaml"
 BIASGRID = [sys.executable, "-c", "from biasgrid.cli.app import app; app()"]
@@ -178,7 +178,7 @@ def test_the_notebook_of_the_page_runs(
     folder = Project.create(tmp_path / "checkout", small_config).folder
     save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    notebook = nbformat.read(ROOT / "docs/tutorial.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "docs/guide/try.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(folder)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     printed = ["".join(output.get("text", "") for output in cell.outputs) for cell in cells]
