@@ -125,7 +125,7 @@ class Report(Section):
     )
     references: list[str] = Field(
         default_factory=list,
-        description="files of published numbers and marks that the report puts ours beside, see docs/reading.md",
+        description="files of published numbers and marks that the report puts ours beside, see docs/references.md",
     )
 
 
