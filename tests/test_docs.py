@@ -1,4 +1,4 @@
-"""What docs/datasets.md and docs/measures.md say is what the code does."""
+"""What docs/guide/own-data.md and docs/measures.md say is what the code does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
 from biasgrid.tables.measures import SUMMARY
 
-DATASETS, MEASURES = read_document("docs/datasets.md"), read_document("docs/measures.md")
+OWN_DATA, MEASURES = read_document("docs/guide/own-data.md"), read_document("docs/measures.md")
 STATISTICS = read_document("docs/statistics.md")
 TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
 MISTAKES = [
@@ -132,7 +132,7 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
 def test_a_mistake_in_the_worked_example_is_told(
     mistake: tuple[str, str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (file, before, after), files = mistake, shown_files(DATASETS)
+    (file, before, after), files = mistake, shown_files(OWN_DATA)
     assert before in files[file]
     with pytest.raises(InputError) as caught:
         read_example(files | {file: files[file].replace(before, after, 1)}, tmp_path, monkeypatch)
@@ -140,12 +140,12 @@ def test_a_mistake_in_the_worked_example_is_told(
 
 
 def test_the_worked_example_has_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read_example(shown_files(DATASETS), tmp_path, monkeypatch)
+    read_example(shown_files(OWN_DATA), tmp_path, monkeypatch)
 
 
 def with_measures(measures: list[dict[str, Any]], changes: dict[str, Any]) -> dict[str, Any]:
     """The worked example's config with other measures, and other keys in its dataset and its model."""
-    config = yaml.safe_load(shown_files(DATASETS)[CONFIG])
+    config = yaml.safe_load(shown_files(OWN_DATA)[CONFIG])
     config["datasets"]["moods"] |= {"measures": measures, **changes}
     config["models"]["sst2"] |= changes
     return config

@@ -1,4 +1,4 @@
-"""The worked example of docs/datasets.md: its files as they stand there, through Snakemake, and what comes out."""
+"""The worked example of docs/guide/own-data.md: its files as they are, through Snakemake, and what comes out."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.schema import answer_schema
 from biasgrid.training.tiny import make_base_checkpoint
 
-DOCUMENT = read_document("docs/datasets.md")
-WORDS = " ".join(DOCUMENT.split())
-FILES = shown_files(DOCUMENT)
+PAGE, REFERENCE = read_document("docs/guide/own-data.md"), read_document("docs/datasets.md")
+FILES = shown_files(PAGE)
 CONFIG = yaml.safe_load(FILES["config/moods.yaml"])
 
 
@@ -64,10 +63,11 @@ def test_all_its_files_are_shown() -> None:
 
 def test_it_asks_what_it_shows(results: Path) -> None:
     cases = read_instances(results / "instances/moods/cases.parquet", KEYS)
-    assert f"{cases['case'].n_unique()} cases" in WORDS
-    assert f"{len(cases)} instances" in WORDS
+    words = " ".join(PAGE.split())
+    assert f"{cases['case'].n_unique()} cases" in words
+    assert f"{len(cases)} instances" in words
     columns = ["instance", "case", "swapped_case", "bias_type", "group", "term", "label", "text"]
-    assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(DOCUMENT, *columns)
+    assert as_text(cases.filter(case=11, bias_type="gender").select(columns)) == table_with(PAGE, *columns)
     predictions = read_table(results / "predictions/moods/sst2/1-of-1.parquet", answer_schema("choice"))
     assert len(predictions) == len(cases)
 
@@ -77,7 +77,7 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     measures = read_table(results / "measures/moods/sst2.parquet", MEASURES)
     whole = measures.filter(pl.all_horizontal(pl.col("template", "group", "other").is_null()))
     failures, checks = pl.col("measure") == "failure_rate", pl.col("measure").is_in([*FAMILY.flags])
-    assert as_text(whole.filter(~failures, ~checks).select(columns)) == table_with(DOCUMENT, *columns)
+    assert as_text(whole.filter(~failures, ~checks).select(columns)) == table_with(REFERENCE, *columns)
     # The tiny classifier guesses, so its headlines are withheld; all else has a value.
     assert (
         whole.filter(~checks, pl.col("flag").is_null(), pl.col("measure") != "distance_corrected")["value"]
@@ -86,7 +86,7 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     )
     assert whole.filter(checks).height == 8
     assert set(whole.filter(failures)["n"]) == {14}
-    assert f"{len(measures)} rows in all" in WORDS
+    assert f"{len(measures)} rows in all" in " ".join(REFERENCE.split())
     assert set(measures["template"].drop_nulls()) == {0, 1, 2}
     summary = pl.read_csv(results / "summary.csv")
     assert {"bias_type", "n", "clusters", "score", "distance", "distance_corrected", "failure_rate", "flag"} <= set(
