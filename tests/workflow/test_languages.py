@@ -1,4 +1,4 @@
-"""docs/languages.md: a dataset in Spanish from its files to measures, and what is English refused elsewhere."""
+"""docs/guide/own-language.md: a dataset in Spanish from files to measures, and what is English refused elsewhere."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from tiny_checkpoints import save_models_of_lists
 from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
 
-PAGE = read_document("docs/languages.md").replace(", with a tab between context, statement and negated statement:", ":")
-FILES, CONFIG = shown_files(PAGE), "trabajos/trabajos.yaml"
+FILES, CONFIG = shown_files(read_document("docs/guide/own-language.md")), "trabajos/trabajos.yaml"
 TABLES = "results/trabajos/measures/trabajos/beto.parquet"
 
 
