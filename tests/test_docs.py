@@ -200,7 +200,7 @@ def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -
 
 
 def test_the_excerpts_of_code_are_the_code() -> None:
-    document = read_document("docs/how-a-number-is-made.md")
+    document = read_document("docs/guide/how-a-number-is-made.md")
     shown = EXCERPT.findall(document)
     assert len(shown) == document.count("```") // 2 >= 10
     for file, excerpt in shown:
