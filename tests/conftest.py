@@ -81,7 +81,7 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
 
 @pytest.fixture
 def general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to be in, with the family of docs/extending.md for any model: no built-in one is asked."""
+    """A folder to be in, with the family of docs/guide/extending.md for any model: no built-in one is asked."""
     from extending import write_family_of_all
 
     write_family_of_all(tmp_path)

@@ -37,7 +37,7 @@ from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
 from biasgrid.tables.measures import SUMMARY
 
 OWN_DATA, MEASURES = read_document("docs/guide/own-data.md"), read_document("docs/measures.md")
-STATISTICS = read_document("docs/statistics.md")
+STATISTICS, CERTAINTY = read_document("docs/statistics.md"), read_document("docs/guide/statistics.md")
 TEMPLATES, GROUPS, CONFIG = "word_lists/moods/templates.json", "word_lists/moods/groups.json", "config/moods.yaml"
 MISTAKES = [
     (
@@ -116,7 +116,7 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
 def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code, printed = re.findall(r"^```\w+\n(.*?)^```$", STATISTICS, flags=re.MULTILINE | re.DOTALL)
+    code, printed = re.findall(r"^```\w+\n(.*?)^```$", CERTAINTY, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)  # The document's own.
     assert capsys.readouterr().out == printed
@@ -200,7 +200,7 @@ def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -
 
 
 def test_the_excerpts_of_code_are_the_code() -> None:
-    document = read_document("docs/how-a-number-is-made.md")
+    document = read_document("docs/guide/how-a-number-is-made.md")
     shown = EXCERPT.findall(document)
     assert len(shown) == document.count("```") // 2 >= 10
     for file, excerpt in shown:

@@ -192,7 +192,7 @@ def test_the_command_says_what_is_not_there(results: Path, tmp_path: Path) -> No
 
 
 def test_the_worked_example_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    document = read_document("docs/comparison.md")
+    document = read_document("docs/guide/comparing.md")
     code, printed = (re.search(rf"^```{kind}\n(.*?)^```$", document, re.M | re.S)[1] for kind in ("python", "text"))  # type: ignore[index]
     names: dict[str, Any] = {}
     exec(code, names)  # The document's own.

@@ -140,8 +140,8 @@ def draw_beside_null(
     """Draws a number of each pair: a panel per model, a row per pair.
 
     Args:
-        rows: `model`, `name` (of the pair), `value`, `low`, `high`, `null_mean`, `clusters` and `found`, whether its
-            dot is filled.
+        rows: `model`, `name` (of the pair), `value`, `null_mean` and `found`, whether its dot is filled; `low`, `high`
+            and `clusters` of a number that may have an interval.
         context: the facts of dataset and models.
         order: the names, from top to bottom; where they are too many those in the middle are left out.
         words: `title`, `subtitle` (what stroke and dot are) and `x`.
@@ -149,7 +149,10 @@ def draw_beside_null(
     panels = model_panels(rows, context, order)
     points = panels.points
     null_means = points.drop_nulls("null_mean")
-    line = f"{interval_note(points, context.level)}{omitted_text(order, panels.shown, 'pairs')}"
+    lines, note = [], ""
+    if "low" in points.columns:
+        lines = interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
+        note = f"\nline: {interval_note(points, context.level)}"
     return (
         ggplot(points, aes("value", "name"))
         + (
@@ -157,14 +160,14 @@ def draw_beside_null(
             if len(null_means)
             else []
         )
-        + interval_lines(points, "name", color=OKABE_ITO[0], size=0.8)
+        + lines
         + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
         + facet_wrap("model", ncol=panels.columns, labeller=in_lines(PANEL))
         + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
         + scale_y_discrete(limits=panels.labels)
         + labs(
             title=words["title"],
-            subtitle=f"{words['subtitle']}\nline: {line}",
+            subtitle=f"{words['subtitle']}{note}{omitted_text(order, panels.shown, 'pairs')}",
             x=words["x"],
             y="pair of groups",
         )

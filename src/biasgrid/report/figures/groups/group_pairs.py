@@ -1,4 +1,4 @@
-"""How far apart any two groups are within cases, with its interval and what arbitrary groups of terms would give."""
+"""How far apart any two groups are within cases, beside what arbitrary groups of terms would give."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from biasgrid.tables.files import means_by
 
 CAPTION = (
     "How far apart a model scores two groups in the same case, averaged over cases, for each pair of groups, "
-    "whichever scores higher. The line is the interval over other templates like these. Noise alone makes distances "
-    "positive: the grey stroke is the noise floor, the distance that groups would have if terms were assigned to "
-    "them at random, averaged over the pairs of their bias type. Groups with one term have no noise floor. Pairs are "
-    "sorted by their mean over models."
+    "whichever scores higher. Noise alone makes distances positive, so they have no interval. The grey stroke is the "
+    "noise floor: the distance that groups would have if terms were assigned to them at random, averaged over the "
+    "pairs of their bias type. Groups with one term have no noise floor. Pairs are sorted by their mean over models."
 )
 
 
@@ -30,14 +29,12 @@ def group_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `bias_type`, `group`, `other`, `value`, `low`, `high`, `clusters` and `null_mean` (of the bias type).
+        `model`, `bias_type`, `group`, `other`, `value` and `null_mean` (of the bias type).
     """
     options = pairwise_options(measures)
-    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options, intervals=True)
+    pairs = select_rows(measures, "distance", ["bias_type", "group", "other"], options)
     null_means = select_rows(measures, "distance", ["bias_type"], options, intervals=True)
-    wanted = pairs.drop_nulls("value").select(
-        "model", "bias_type", "group", "other", "value", "low", "high", "clusters"
-    )
+    wanted = pairs.drop_nulls("value").select("model", "bias_type", "group", "other", "value")
     return wanted.join(
         null_means.select("model", "bias_type", "null_mean"),
         on=["model", "bias_type"],
