@@ -18,7 +18,7 @@ from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
 from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
-from biasgrid.jobs.interruption import end_jobs_at_signals, resource_factor
+from biasgrid.jobs.interruption import end_jobs_at_signals, logs_of_job, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
 from biasgrid.jobs.tuning import tune_planning
@@ -89,8 +89,15 @@ wildcard_constraints:
 def tries_of_job(short_of, wildcards, attempt):
     """By how much the memory or time of a job that is submitted again is multiplied (see profiles/slurm)."""
     folder = getattr(workflow.executor_settings, "logdir", None)  # none within a job, where nothing is submitted
-    logs = Path(folder).glob(f"rule_*/{'_'.join(wildcards)}/*.log") if folder else []
-    return resource_factor(short_of, logs, attempt)
+    return resource_factor(short_of, logs_of_job(Path(folder), dict(wildcards.items())) if folder else [], attempt)
+
+
+def slot_in_group(wildcards):
+    """How much a shard takes of the only slot that the SLURM profile gives to shards it submits together: they run in turn."""
+    # Snakemake hands --keep-going to no job, and has no scheduler yet where it reads this file.
+    if workflow.remote_exec and workflow.scheduler:
+        workflow.scheduler.keepgoing = True
+    return 1
 
 
 # In a module rules may have other names, as by `use rule * from biasgrid as bias_*`, or be left out.

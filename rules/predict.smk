@@ -16,6 +16,7 @@ rule predict:
     resources:
         **models.mutexes(),
         gpu=models.gpus,
+        group_slot=slot_in_group,
         mem_mb=6000,
         token_budget=grid.inference.token_budget,
         device=grid.inference.device,

@@ -219,6 +219,10 @@ class SlurmProject(Project):
             of_model = "gpu=lambda wildcards: grid.models[wildcards.model].source.gpus"
             self.replace(f"rules/{rule}.smk", "gpu=models.gpus", of_model)
 
+    def submit_shards_alone(self) -> None:
+        """Submits a job for each shard, as docs/slurm.md says, for tests that look at single ones."""
+        self.replace("profiles/slurm/profile.yaml", "groups:\n  predict: shards-of-{model}\n", "")
+
     def jobs(self) -> dict[str, list[dict[str, str]]]:
         """What SLURM knows of the jobs that were submitted here, in order, by what Snakemake calls them."""
         jobs: dict[str, list[dict[str, str]]] = {}

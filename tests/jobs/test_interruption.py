@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from biasgrid.base.faults import out_of_memory
-from biasgrid.jobs.interruption import LONGEST_LOG, resource_factor
+from biasgrid.jobs.interruption import LONGEST_LOG, logs_of_job, resource_factor
 
 SNAKEMAKE = """
 import subprocess, sys
@@ -161,3 +161,19 @@ def test_each_attempt_counts_and_earlier_runs_do_not(tmp_path: Path) -> None:
 
 def test_an_attempt_without_a_log_was_short_of_nothing() -> None:
     assert resource_factor("memory", [], 3) == 1
+
+
+def test_logs_of_a_job_are_its_own_and_those_of_groups_in_which_it_began(tmp_path: Path) -> None:
+    job = {"dataset": "gender", "model": "bert", "shard": "1", "shards": "12"}
+    own = "rule predict:\n    wildcards: dataset=gender, model=bert, shard=1, shards=12\n"
+    other = "rule predict:\n    wildcards: dataset=gender, model=bert, shard=11, shards=12\n"
+    contents = {
+        "rule_predict/gender_bert_1_12/1.log": "",
+        "rule_predict/gender_bert_11_12/2.log": "",
+        "group_shards-of-bert_predict/3.log": own + other,
+        "group_shards-of-bert_predict/4.log": other,
+    }
+    for name, content in contents.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert {log.name for log in logs_of_job(tmp_path, job)} == {"1.log", "3.log"}

@@ -75,6 +75,7 @@ def test_jobs_of_slurm_are_cancelled(
     """Also those that are just being submitted, of which Snakemake knows nothing when it cancels its jobs."""
     project = held_project(SlurmProject, small_config, tmp_path / "project")
     assert isinstance(project, SlurmProject)
+    project.submit_shards_alone()
     run = project.start(MEASURES)
     if running:
         wait_until(lambda: half_done(project), "both shards have made a part")

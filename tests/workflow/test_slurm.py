@@ -9,12 +9,18 @@ from typing import Any
 import polars as pl
 import psutil
 import pytest
+import yaml
 from polars.testing import assert_frame_equal
 from project import ROOT, Project
 from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 SUMMARY = "results/summary.csv"
+SHARDS = [
+    f"{dataset}/{model}/{shard}"
+    for model in ("answering", "masked")
+    for dataset, shard in (("gender", "1-of-2"), ("gender", "2-of-2"), ("religion", "1-of-1"))
+]
 # Less than a job needs at its first attempt, and more at its second.
 LITTLE_MEMORY = 'mem_mb: 250 * tries("memory", wildcards, attempt) ** 4'
 
@@ -61,6 +67,7 @@ def test_killed_jobs_go_on_from_their_parts(
     config = small_config | {"run": {"models": ["answering"], "datasets": ["gender"]}}
     project = GenderProject.create(tmp_path / "project", config)
     project.ask_for_gpus()
+    project.submit_shards_alone()
     hold = hold_shards(project)
     cancelled, requeued = "1-of-2", "2-of-2"
 
@@ -109,6 +116,7 @@ def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster
     }
     project = SlurmProject.create(tmp_path / "project", config)
     project.ask_for_gpus()
+    project.submit_shards_alone()
     project.run("results/measures/scored/served.parquet")
     jobs = project.jobs()
     asked = [
@@ -123,3 +131,69 @@ def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster
     # What has ended but was not waited for has no command line.
     running = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
     assert not [command for command in running if str(checkpoint) in command]
+
+
+# In place of the script that asks a model; one shard fails.
+SLEEPING = """
+import sys
+import time
+from pathlib import Path
+
+time.sleep(0.5)
+if list(snakemake.wildcards) == ["gender", "answering", "1", "2"] and not Path("mended").exists():
+    sys.exit("it fails")
+for path in snakemake.output:
+    Path(path).write_text("made")
+"""
+
+
+def test_shards_of_a_model_are_submitted_together(cluster: SlurmCluster, small_config: dict[str, Any], tmp_path: Path):
+    project = SlurmProject.create(tmp_path / "project", small_config)
+    project.ask_for_gpus()
+    (project.folder / "workflow/scripts/predict.py").write_text(SLEEPING)
+    made = {shard: project.folder / f"results/predictions/{shard}.parquet" for shard in SHARDS}
+    shards = [str(path.relative_to(project.folder)) for path in made.values()]
+    output = project.run("--retries", "0", *shards, succeeds=False)
+    together = project.jobs()
+    assert {name: [job["JobState"] for job in jobs] for name, jobs in together.items()} == {
+        "rule_shards-of-answering_predict": ["FAILED"],
+        "rule_shards-of-masked_predict": ["COMPLETED"],
+    }
+    # One shard at a time has the GPU and the memory, and each has its own time.
+    for (job,) in together.values():
+        assert (job["TresPerJob"], job["MinMemoryNode"], job["TimeLimit"]) == ("gres:gpu:1", "6000M", "04:30:00")
+    assert "it fails" in output
+    log = Path(together["rule_shards-of-answering_predict"][0]["StdOut"]).read_text()
+    assert "2 of 3 steps" in log, "the other shards of the model are predicted"
+    (project.folder / "mended").touch()
+    project.run("--retries", "0", *shards)
+    assert all(path.read_text() == "made" for path in made.values())
+    assert {name: len(jobs) for name, jobs in project.jobs().items()} == {
+        "rule_shards-of-answering_predict": 2,
+        "rule_shards-of-masked_predict": 1,
+    }
+
+
+@pytest.mark.long
+def test_the_standard_grid_is_at_most_40_submissions(
+    cluster: SlurmCluster, small_config: dict[str, Any], tmp_path: Path
+):
+    """With as many models and shards as config/config.yaml has, and jobs that sleep."""
+    standard = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    shards = {name: standard["datasets"][name]["shards"] for name in standard["run"]["datasets"]}
+    models = {f"{name}": small_config["models"]["answering"] | {"label": name} for name in standard["run"]["models"]}
+    assert len(models) * sum(shards.values()) == 150
+    gender = small_config["datasets"]["gender"]
+    config = small_config | {
+        "models": models,
+        "datasets": {name: gender | {"title": name, "shards": count} for name, count in shards.items()},
+        "run": {"models": [*models], "datasets": [*shards]},
+    }
+    project = SlurmProject.create(tmp_path / "project", config)
+    project.ask_for_gpus()
+    (project.folder / "workflow/scripts/predict.py").write_text(SLEEPING)
+    project.run("--until", "predict")
+    assert len([*(project.folder / "results/predictions").rglob("*.parquet")]) == 150
+    jobs = [job for jobs in project.jobs().values() for job in jobs]
+    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
+    assert len(jobs) <= 40

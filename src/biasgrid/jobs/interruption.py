@@ -130,6 +130,19 @@ def local_jobs() -> Iterator[psutil.Process]:
                 yield process
 
 
+def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
+    """Returns the logs of a job's attempts in the folder of SLURM's logs, whether it was submitted alone or in a group.
+
+    A group has one log; a job of it has had an attempt where Snakemake wrote there that the job began.
+    """
+    alone = folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log")
+    begun = re.compile(
+        rf"^ +wildcards: {re.escape(', '.join(f'{key}={value}' for key, value in wildcards.items()))}$", re.M
+    )
+    in_groups = [log for log in folder.glob("group_*/*.log") if begun.search(log.read_text(errors="replace"))]
+    return [*alone, *in_groups]
+
+
 def resource_factor(short_of: Shortage, logs: Iterable[Path], attempt: int) -> int:
     """Returns the factor by which a job's memory or time is multiplied: 1, and 1 more for each time that it was short.
 
