@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 # Workers share what takes long to make, and take each other's tests until all are done.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: setup demo check test test-quick test-long lint format docs clean
+.PHONY: setup demo check test test-quick test-long lint format docs figures clean
 
 setup: $(INSTALLED)
 
@@ -54,6 +54,12 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "results/site/index.html; with its search: python3 -m http.server --directory results/site"
+
+# The numbers and pictures of the documents, from what the demos and the benchmarks wrote; needs chromium.
+figures: $(INSTALLED)
+	$(BIN)/biasgrid demo
+	$(BIN)/biasgrid demo --full
+	$(BIN)/python docs/make_figures.py
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

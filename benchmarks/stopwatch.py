@@ -1,12 +1,22 @@
-"""Times a piece of work in a process of its own, with its peak memory, and prints tables."""
+"""Times a piece of work in a process of its own, with its peak memory, and prints and keeps tables."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import re
 import resource
+import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+"""What each script printed when it last ran; `make figures` copies it into docs/benchmarks.md."""
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "avx512_vnni", "amx_tile")
+"""Those on which the speed of matrix products depends, as Linux names them."""
+_tables: list[str] = []
 
 
 def _timed(send: Any, work: Callable[[], Any]) -> None:
@@ -40,7 +50,19 @@ def processor_seconds_of(work: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
+def processor() -> str:
+    """Names the processor by its model and its instructions for matrix products, as Linux lists them."""
+    facts = dict(re.findall(r"^(.+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE))
+    flags = [name for name in INSTRUCTIONS if name in facts["flags"].split()]
+    model = f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
+    return f"{model} ({', '.join(flags)}), {os.cpu_count()} cores"
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table in Markdown."""
-    for row in [header, ["---"] * len(header), *rows]:
-        print("| " + " | ".join(row) + " |", flush=True)
+    """Prints a table in Markdown, and keeps all tables of the script with the processor that they were measured on."""
+    lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
+    print(*lines, sep="\n", flush=True)
+    _tables.append("\n".join(lines))
+    RESULTS.mkdir(exist_ok=True)
+    measured = f"Measured on an {processor()}, load {os.getloadavg()[0]:.0f}."
+    (RESULTS / f"{Path(sys.argv[0]).stem}.md").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")

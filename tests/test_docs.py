@@ -94,7 +94,7 @@ def read_example(files: dict[str, str], folder: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -> None:
-    script = runpy.run_path(str(ROOT / "benchmarks/large_values.py"))
+    script = runpy.run_path(str(ROOT / "docs/large_values.py"))
     published = read_published(ROOT / "reference/unqover_published.json")
     for row in script["published_rows"](published):
         assert f"| {' | '.join(row)} |" in STATISTICS

@@ -1,7 +1,7 @@
 """Takes the pictures of the documents: pages of the report, and the figure of synthetic bias.
 
-After `biasgrid demo --full`: `PYTHONPATH=tests/helpers python docs/pictures/take.py results/demo-full`. Pictures
-are written beside this file, in few colours, so that each is small. Texts are shown in those of single numbers.
+`make figures` takes them of the full demo, in few colours, so that each is small. Texts are shown in those of single
+numbers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,3 @@ def save(picture: Image.Image, path: Path) -> None:
     height = round(picture.height * WIDTH / picture.width)
     picture.convert("RGB").resize((WIDTH, height)).quantize(COLOURS).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
-
-
-if __name__ == "__main__":
-    take(Path(sys.argv[1]), Path(__file__).parent)

@@ -1,11 +1,10 @@
 """What a large value is: the synthetic models of a finished demo, and published figures, as a table.
 
-`large_values.py RESULTS` prints it, `large_values.py RESULTS --write docs/statistics.md` writes it into the document.
+`make figures` writes it into docs/statistics.md.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import polars as pl
 import yaml
 
 from biasgrid.report.published import read_published
-from biasgrid.tables.docs import markdown_table, with_tables
+from biasgrid.tables.docs import markdown_table
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import SUMMARY
 from biasgrid.training.strength import read_strength, total_strength
@@ -83,16 +82,3 @@ def table(results: Path) -> str:
     summary = read_table(results / "summary.parquet", SUMMARY).filter(~pl.col("dataset").is_in(controls))
     published = read_published(ROOT / "reference/unqover_published.json")
     return markdown_table(HEADER, [*demo_rows(summary, strengths), *published_rows(published)])
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--write", type=Path)
-    chosen = parser.parse_args()
-    made = table(chosen.results)
-    if chosen.write:
-        text = chosen.write.read_text(encoding="utf-8")
-        chosen.write.write_text(with_tables(text, {NAME: lambda: made}), encoding="utf-8")
-    else:
-        print(made)

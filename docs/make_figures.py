@@ -1,0 +1,64 @@
+"""Writes the numbers and pictures of the documents from results, so that they do not go stale.
+
+`make figures` runs both demos first; where they are done, that takes seconds. Tables of benchmarks are those that the
+scripts in `benchmarks/` wrote when they last ran. A document shows them between `<!-- table: NAME -->` and
+`<!-- end of table -->`.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from functools import partial
+from pathlib import Path
+
+import large_values
+
+from biasgrid.cli.commands.summary import read_summary
+from biasgrid.report.findings import findings, read_tested
+from biasgrid.tables.claims.facts import GridFacts
+from biasgrid.tables.docs import Makers, with_tables
+
+ROOT = Path(__file__).parents[1]
+DEMO, FULL_DEMO = ROOT / "results/demo", ROOT / "results/demo-full"
+BENCHMARKS = ROOT / "benchmarks" / "results"
+MODELS = ("none-qa", "strong-qa")
+"""The models of the demo whose findings the README shows."""
+WIDTH = 116
+
+
+def demo_findings(results: Path) -> str:
+    """Returns what the demo prints of some of its models at its end, as a block of text."""
+    measured, provenance = read_summary(results)
+    tested = read_tested(sorted(results.glob("measures/*/*.parquet")))
+    found = findings(measured, tested, GridFacts.of_summary(provenance))
+    sentences = [each.sentence for each in found if each.sentence.startswith(MODELS)]
+    wrap = partial(textwrap.fill, width=WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    lines = ["Found:", *map(wrap, sentences), "  ...", "Report: results/demo/report/index.html"]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def benchmark_tables(folder: Path) -> Makers:
+    """Returns the tables of benchmarks by the name of their script."""
+    return {f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8") for path in folder.glob("*.md")}
+
+
+def write_tables(path: Path, makers: Makers) -> None:
+    """Writes the tables of a document anew."""
+    path.write_text(with_tables(path.read_text(encoding="utf-8"), makers), encoding="utf-8")
+
+
+def main() -> None:
+    """Writes all of them."""
+    write_tables(ROOT / "README.md", {"findings of the demo": partial(demo_findings, DEMO)})
+    write_tables(ROOT / "docs/statistics.md", {large_values.NAME: partial(large_values.table, FULL_DEMO)})
+    write_tables(ROOT / "docs/benchmarks.md", benchmark_tables(BENCHMARKS))
+    sys.path.insert(0, str(ROOT / "tests/helpers"))
+    sys.path.insert(0, str(ROOT / "docs/pictures"))
+    from take import take
+
+    take(FULL_DEMO, ROOT / "docs/pictures")
+
+
+if __name__ == "__main__":
+    main()
