@@ -1,4 +1,4 @@
-"""The core passes its own tests without the built-in families, with the one of docs/guide/extending.md in their place."""
+"""The core passes its own tests without the built-in families, with that of docs/guide/extending.md in their place."""
 
 from __future__ import annotations
 
