@@ -1,6 +1,7 @@
 """The keys of kept answers: sorted, found in few row groups; and those that earlier versions kept with each answer."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +137,28 @@ def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, capl
     assert f"{kept} is damaged; what it held is asked again" in caplog.text
     assert ours.predict().equals(whole)
     assert ours.timing["found"] == len(ROWS)
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_keys_of_tables_are_joined_in_order(keys: pl.Series, tmp_path: Path) -> None:
+    ends, paths = [0, 30, 31, 64, len(keys)], []
+    for number, (first, end) in enumerate(pairwise(ends)):
+        paths.append(tmp_path / f"{number}.keys")
+        write_keys(keys[first:end], paths[-1], KEPT._replace(first=KEPT.first + first, end=KEPT.first + end))
+    join_keys(paths, tmp_path / "joined.keys")
+    write_keys(keys, tmp_path / "whole.keys", KEPT)
+    assert (tmp_path / "joined.keys").read_bytes() == (tmp_path / "whole.keys").read_bytes()
+
+
+def test_of_one_table_rows_are_compared_and_no_key_is_read(keys: pl.Series, tmp_path: Path) -> None:
+    path = tmp_path / "x.keys"
+    write_keys(keys, path, KEPT)
+    damage(path, 0)
+    # Other keys than those that are kept: the rows alone count.
+    wanted = wanted_keys(keys.reverse()).with_columns(pl.col("asked_row") + 90)
+    found = find_keys(path, wanted, AskedRows(KEPT.table, 90, 173))
+    assert found["row"].to_list() == list(range(73))
+    assert found["asked_row"].to_list() == list(range(100, 173))
+    assert find_keys(path, wanted.head(10), AskedRows(KEPT.table, 90, 100)).is_empty()
+    with pytest.raises(TableError, match="not a readable kept keys table"):
+        find_keys(path, wanted, AskedRows("another", 90, 173))
