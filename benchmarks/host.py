@@ -25,7 +25,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
-from stopwatch import print_table
+from stopwatch import peak_mb, print_table
 
 ONE_CORE = dict.fromkeys(("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 TASKS = {"masked LM, one token": "fill-mask", "classification": "text-classification", "QA": "question-answering"}
@@ -144,7 +144,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices)
     patched: Any = local
     patched.load_recorded_model = lambda *_: stub(task, len(tokenizer), rows_per_second)
-    patched.load_tokenizer = lambda _: tokenizer
+    patched.load_recorded_tokenizer = lambda _: tokenizer
     if rows_per_second:
         from biasgrid.inference.engine import chunks
 
@@ -184,12 +184,6 @@ def once(task: str, folder: str, file: str, rows_per_second: float | None) -> di
     return {"rows": rows, **seconds, "peak_mb": peak_mb()}
 
 
-def peak_mb() -> float:
-    """Returns the most memory of this process; what `resource` tells begins with that of the process before it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
-
-
 def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
     """Runs `once` or `shard` in a process of its own, with the package of a checkout."""
     path = os.pathsep.join([source, str(Path(__file__).parent)])
@@ -199,24 +193,46 @@ def in_process(source: str, what: str, *arguments: Any) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def shard(folder: str, file: str) -> dict[str, float]:
-    """Answers a whole shard as the rule does, with its table; returns the peak memory."""
+def shard(task: str, folder: str, file: str) -> dict[str, float]:
+    """Answers a whole shard as the rule does: with reading, look-up, parts, checks, digests, table and kept keys."""
     from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models import predict
     from biasgrid.inference.models.registry import BACK_ENDS
 
-    opened("fill-mask", Path(folder), Path(file), None)
+    _, asked = opened(task, Path(folder), Path(file), None)
+    rows = len(asked)
+    del asked
     with tempfile.TemporaryDirectory() as out:
         record = Path(out, "model.json")
         record.write_text("{}")
-        entry = BACK_ENDS["fill-mask", "weights"]
-        settings = InferenceSettings("stub", "fill-mask", "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, {})
+        entry = BACK_ENDS[task, "weights"]
+        choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
+        answer = entry.answers[0]
+        settings = InferenceSettings("stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, answer, 1, choices)
         files = predict.ShardFiles(
             Path(file), record, Path(out, "out.parquet"), Path(out, "timing.json"), Path(out, "answers"),
             Path(out, "progress.json"),
         )  # fmt: skip
+        cpu = time.process_time()
         predict.predict_shard(files, 1, 1, entry.path, settings, {})
-    return {"peak_mb": peak_mb()}
+        return {"rows": rows, "cpu": time.process_time() - cpu, "peak_mb": peak_mb()}
+
+
+def print_shards(sources: dict[str, str], folder: Path, files: dict[str, Path], rounds: int) -> None:
+    """Prints rows per second and core of whole shards, and the peak memory of a large one."""
+    shards = [(name, task, files[task]) for name, task in TASKS.items()] + [(FULL, "fill-mask", files[FULL])]
+    table = []
+    for name, task, file in shards:
+        found: dict[str, list[dict[str, float]]] = defaultdict(list)
+        for _ in range(1 if name == FULL else rounds):
+            for which, source in sources.items():
+                found[which].append(in_process(source, "--shard", task, str(folder), str(file)))
+        seconds = {which: median(each["cpu"] for each in runs) for which, runs in found.items()}
+        for which, runs in found.items():
+            rows, ratio = runs[0]["rows"], next(iter(seconds.values())) / seconds[which]
+            figures = f"{rows:,.0f}", f"{seconds[which]:.2f}", f"{rows / seconds[which]:,.0f}", f"{ratio:.2f}"
+            table.append([name, which, *figures, f"{max(each['peak_mb'] for each in runs):,.0f}"])
+    print_table(["whole shard of", "code", "rows", "seconds of one core", "rows/s and core", "ratio", "peak MB"], table)
 
 
 def print_rates(sources: dict[str, str], folder: Path, files: dict[str, Path], rounds: int) -> None:
@@ -273,8 +289,7 @@ def main() -> None:
         print()
         print_overlap(here, folder, files)
         print()
-        run = in_process(here, "--shard", name, str(files[FULL]))
-        print_table([f"{FULL}, of the rule", "peak MB"], [["now", f"{run['peak_mb']:,.0f}"]])
+        print_shards(sources, folder, files, given.rounds)
 
 
 if __name__ == "__main__":

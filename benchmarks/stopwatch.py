@@ -58,6 +58,12 @@ def processor() -> str:
     return f"{model} ({', '.join(flags)}), {os.cpu_count()} cores"
 
 
+def peak_mb() -> float:
+    """Returns the most memory of this process; what `resource` tells begins with that of the process before it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table in Markdown, and keeps all tables of the script with the processor that they were measured on."""
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]

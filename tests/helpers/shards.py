@@ -178,6 +178,7 @@ def interrupt(
     write = AnswerStore.write_part
     with monkeypatch.context() as patch:
         patch.setattr(AnswerStore, "write_part", write_part)
+        patch.setattr("biasgrid.inference.models.predict.SECONDS_A_FILE", 0)
         with pytest.raises(KeyboardInterrupt):
             cell.predict(shard, shards, **choices)
     assert not cell.out.exists()

@@ -242,6 +242,7 @@ HOLD = """
 import time
 
 ROWS_A_PART = 20
+SECONDS_A_FILE = 0
 
 
 def held(self, rows, keep=Progress.keep):

@@ -30,6 +30,21 @@ def test_a_job_that_makes_no_rows_yet_still_says_that_it_is_at_work(
     assert file.read_bytes() == ended
 
 
+def test_rows_of_earlier_runs_are_found_range_by_range(tmp_path: Path) -> None:
+    file = tmp_path / "progress.json"
+    with Progress("bert", 10, seconds_without=60, file=file) as progress:
+        progress.resume(2)
+        progress.advance(3)
+        progress.keep(3)
+        progress.resume(4)
+        progress.beat()
+    beat = read_beat(file)
+    assert beat is not None
+    assert (beat.rows, beat.kept) == (9, 9)
+    # The rate is of the three that were computed.
+    assert (progress.done, progress.before) == (9, 6)
+
+
 HANGS = """
 import logging, time
 from biasgrid.jobs.progress import Watchdog

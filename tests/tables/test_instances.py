@@ -51,6 +51,8 @@ def test_models_read_the_same_columns_of_all_families(path: Path) -> None:
     assert asked["candidate2"].to_list() == [None, "z"]
     assert asked.schema["text"] == asked.schema["text_pair"] == pl.Categorical
     assert asked["text"].to_list() == ["a [MASK]", "b"]
+    assert read_requests(path, rows=range(1, 2)).equals(asked.tail(1))
+    assert read_requests(path, rows=range(1, 1)).equals(asked.clear())
 
 
 @pytest.mark.parametrize("columns", [["candidate1", "candidate3"], ["candidate2"], ["position1", "position3"]])

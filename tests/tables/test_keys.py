@@ -83,7 +83,7 @@ def test_keys_are_the_same_where_repetitions_are_found_beforehand(
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", at_once)
     asked = cluster_of(rows)
     digests = digest_rows(asked)
-    again = repeated_digests(lambda: (digests[at : at + size] for at in range(0, len(rows), size)), len(rows))
+    again = repeated_digests((digests[at : at + size] for at in range(0, len(rows), size)), len(rows))
     repetitions = Repetitions(again)
     parts = [keys_with(repetitions, asked.slice(at, size)) for at in range(0, len(rows), size)]
     assert pl.concat(parts).to_list() == keys_of(rows)

@@ -217,7 +217,8 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     with (models / "extractive/back_end.py").open("a") as code:
         code.write(HANG)
     engine = (models / "predict.py").read_text()
-    (models / "predict.py").write_text(engine.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # "))
+    small = engine.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # ")
+    (models / "predict.py").write_text(small.replace("\nSECONDS_A_FILE = ", "\nSECONDS_A_FILE = 0  # "))
     output = one_cell.run(TARGET, succeeds=False)
     assert "answering: no progress for 0.3 minutes, so the job ends itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")

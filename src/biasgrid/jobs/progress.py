@@ -146,11 +146,12 @@ class Progress:
         if kind is None:
             self.log_line()
 
-    def resume(self, done: int) -> None:
-        """Starts counting here, behind the rows that an earlier run has made."""
-        self.done = self.before = self.kept = done
-        self.bar.update(done)
-        self.started = time.monotonic()
+    def resume(self, rows: int) -> None:
+        """Counts rows that an earlier run has made; time is taken from here on where none were computed before."""
+        if self.done == self.before:
+            self.started = time.monotonic()
+        self.done, self.before, self.kept = self.done + rows, self.before + rows, self.kept + rows
+        self.bar.update(rows)
 
     def advance(self, rows: int) -> None:
         """Counts rows that were just computed."""

@@ -123,21 +123,27 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
 
 
 def read_table(
-    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    columns: Sequence[str] | None = None,
+    *,
+    anywhere: bool = False,
+    rows: range | None = None,
 ) -> pl.DataFrame:
-    """Reads a table, or some of its columns, and validates what it read.
+    """Reads a table, or some of its columns and rows, and validates what it read.
 
     Args:
         path: the file.
         schema: its schema.
         columns: which columns; None for all.
         anywhere: whether it may lie elsewhere than where it was made, see `check_place`.
+        rows: which rows, in steps of 1; of the file only the row groups that have them are read. None for all.
 
     Raises:
         TableError: the file is not readable as Parquet, was not made by biasgrid, is of another cell or does not fit
             its schema.
     """
-    frame = read_unchecked(path, schema, columns, anywhere=anywhere)
+    frame = read_unchecked(path, schema, columns, anywhere=anywhere, rows=rows)
     if columns is not None:
         schema = schema.select_columns(list(columns))
     validate_table(frame, schema, path, remedy=f"; {REMEDY}")
@@ -145,12 +151,22 @@ def read_table(
 
 
 def read_unchecked(
-    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    columns: Sequence[str] | None = None,
+    *,
+    anywhere: bool = False,
+    rows: range | None = None,
 ) -> pl.DataFrame:
     """Reads a table that still has to be validated; see `read_table`."""
     read_facts(path, schema.name, anywhere)
+    table = pl.scan_parquet(path, glob=False)
+    if columns is not None:
+        table = table.select(columns)
+    if rows is not None:
+        table = table.slice(rows.start, len(rows))
     try:
-        return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
+        return table.collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable_table(path, schema.name, error) from None
 

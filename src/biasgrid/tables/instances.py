@@ -110,12 +110,13 @@ def read_instances(path: str | Path, keys: FamilyKeys, columns: Sequence[str] | 
     return read_table(path, schema, chosen)
 
 
-def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
+def read_requests(path: str | Path, also: Sequence[str] = (), rows: range | None = None) -> pl.DataFrame:
     """Reads what models read of instances, whatever their family; all texts are categorical.
 
     Args:
         path: the table.
         also: columns that are read besides, where the table has them.
+        rows: which rows, counted from 0; None for all.
 
     Raises:
         TableError: see `read_table`.
@@ -123,4 +124,4 @@ def read_requests(path: str | Path, also: Sequence[str] = ()) -> pl.DataFrame:
     columns = read_column_types(path, "instances")
     keys = {name: column(columns[name], description="", nullable=True) for name in also if name in columns}
     schema = instances_schema(keys, columns)
-    return read_table(path, schema, list(schema.columns)).cast({pl.String: pl.Categorical})
+    return read_table(path, schema, list(schema.columns), rows=rows).cast({pl.String: pl.Categorical})

@@ -7,14 +7,18 @@ as digests cannot be compressed: each row has all that its key is made from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from math import ceil, log2
+from tempfile import TemporaryFile, gettempdir
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from pandas.util import hash_array
 
+from biasgrid.base.files import explain_refusal
 from biasgrid.tables.instances import ASKED_BEFORE, request_columns
 
 Digests = npt.NDArray[np.uint64]
@@ -85,26 +89,46 @@ def mix_bits(numbers: Digests) -> Digests:
     return mixture ^ (mixture >> np.uint64(31))
 
 
-def repeated_digests(parts: Callable[[], Iterable[Digests]], count: int) -> Digests:
+def repeated_digests(parts: Iterable[Digests], count: int) -> Digests:
     """Finds the digests that several rows of a table have, in little memory however many rows there are.
 
+    Those of a large table are sorted into temporary files by their first bits, 8 bytes a row, and looked at file by
+    file.
+
     Args:
-        parts: makes the digests of the table's rows, part by part; called once for each `DIGESTS_AT_ONCE` rows, of
-            which only the digests in one range are looked at.
+        parts: the digests of the table's rows, part by part.
         count: how many rows there are.
 
     Returns:
         These digests, each once, sorted.
+
+    Raises:
+        UserError: there is no room for temporary files.
     """
     bits = max(0, ceil(log2(max(1, count) / DIGESTS_AT_ONCE)))
-    return np.concatenate([in_several_rows(in_range(parts(), bits, number)) for number in range(2**bits)])
+    if not bits:
+        return in_several_rows(np.concatenate([np.zeros(0, np.uint64), *parts]))
+    with ExitStack() as held:
+        held.enter_context(explain_refusal(gettempdir(), "set TMPDIR to another folder"))
+        files = [held.enter_context(TemporaryFile()) for _ in range(2**bits)]
+        for part in parts:
+            divide_into(files, part, bits)
+        return np.concatenate([in_several_rows(digests_in(file)) for file in files])
 
 
-def in_range(parts: Iterable[Digests], bits: int, number: int) -> Digests:
-    """Returns the digests whose first bits are a number."""
-    last = np.uint64(64 - bits)
-    chosen = (part[part >> last == number] if bits else part for part in parts)
-    return np.concatenate([np.zeros(0, np.uint64), *chosen])
+def divide_into(files: Sequence[IO[bytes]], digests: Digests, bits: int) -> None:
+    """Writes digests behind the others in the files of their first bits."""
+    numbers = (digests >> np.uint64(64 - bits)).astype(np.uint16)
+    ordered = digests[np.argsort(numbers, kind="stable")]
+    ends = np.cumsum(np.bincount(numbers, minlength=len(files)))
+    for file, some in zip(files, np.split(ordered, ends[:-1]), strict=True):
+        file.write(some.data)
+
+
+def digests_in(file: IO[bytes]) -> Digests:
+    """Returns all digests that were written into a file."""
+    file.seek(0)
+    return np.fromfile(file, np.uint64)
 
 
 def in_several_rows(digests: Digests) -> Digests:

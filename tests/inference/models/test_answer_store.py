@@ -122,6 +122,7 @@ def test_a_killed_shard_ends_the_same_where_others_are_done(
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, parts: int) -> None:
     """Interrupts a shard when so many parts are written."""
+    monkeypatch.setattr("biasgrid.inference.models.predict.SECONDS_A_FILE", 0)
     left = [parts]
 
     def keep(_progress: Any, _rows: int) -> None:

@@ -1,6 +1,7 @@
 """The keys of kept answers: sorted, found in few row groups; and those that earlier versions kept with each answer."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from pyarrow import parquet
 from shards import Cell, asked
 
 from biasgrid.inference.models import kept_keys
-from biasgrid.inference.models.kept_keys import KEPT_KEYS, find_keys, keys_beside, write_keys
+from biasgrid.inference.models.kept_keys import KEPT_KEYS, AskedRows, find_keys, join_keys, keys_beside, write_keys
 from biasgrid.tables import files
 from biasgrid.tables.files import TableError, read_rows, read_table, write_table
 from biasgrid.tables.schema import answer_schema
@@ -25,6 +26,7 @@ KEYS_OF_ROWS = [
 ]  # fmt: skip
 """Those which that commit stored in instances."""
 A_GROUP = 16
+KEPT, ASKED = AskedRows("one table", 100, 183), AskedRows("another", 0, 83)
 
 
 @pytest.fixture
@@ -40,7 +42,8 @@ def keys() -> pl.Series:
 
 
 def wanted_keys(keys: pl.Series) -> pl.DataFrame:
-    return pl.DataFrame({"instance": pl.int_range(len(keys), dtype=pl.UInt32, eager=True), "key": keys})
+    numbers = pl.int_range(len(keys), dtype=pl.UInt32, eager=True)
+    return pl.DataFrame({"instance": numbers, "asked_row": numbers, "key": keys})
 
 
 def damage(path: Path, group: int) -> None:
@@ -54,29 +57,29 @@ def damage(path: Path, group: int) -> None:
 
 @pytest.mark.usefixtures("small_groups")
 def test_each_key_is_found_with_its_row_and_no_other(keys: pl.Series, tmp_path: Path) -> None:
-    write_keys(keys, tmp_path / "x.keys")
+    write_keys(keys, tmp_path / "x.keys", KEPT)
     kept = read_table(tmp_path / "x.keys", KEPT_KEYS)
     assert kept["key"].to_list() == sorted(keys)
-    assert find_keys(tmp_path / "x.keys", wanted_keys(keys))["row"].to_list() == list(range(len(keys)))
+    assert find_keys(tmp_path / "x.keys", wanted_keys(keys), ASKED)["row"].to_list() == list(range(len(keys)))
     some = pl.concat([keys.gather([70, 3, 40]), pl.Series("key", [0, 2**63, 2**64 - 1], dtype=pl.UInt64)])
-    found = find_keys(tmp_path / "x.keys", wanted_keys(some))
+    found = find_keys(tmp_path / "x.keys", wanted_keys(some), ASKED)
     assert found.select("instance", "row").rows() == [(1, 3), (2, 40), (0, 70)]
-    assert find_keys(tmp_path / "x.keys", wanted_keys(keys.clear())).is_empty()
-    write_keys(keys.clear(), tmp_path / "none.keys")
-    assert find_keys(tmp_path / "none.keys", wanted_keys(keys)).is_empty()
+    assert find_keys(tmp_path / "x.keys", wanted_keys(keys.clear()), ASKED).is_empty()
+    write_keys(keys.clear(), tmp_path / "none.keys", KEPT)
+    assert find_keys(tmp_path / "none.keys", wanted_keys(keys), ASKED).is_empty()
 
 
 @pytest.mark.usefixtures("small_groups")
 def test_a_look_up_reads_only_the_row_groups_that_may_have_a_key(keys: pl.Series, tmp_path: Path) -> None:
     path, ordered = tmp_path / "x.keys", keys.sort()
-    write_keys(keys, path)
+    write_keys(keys, path, KEPT)
     damage(path, 2)
     with pytest.raises(TableError, match="not a readable kept keys table"):
-        find_keys(path, wanted_keys(ordered))
+        find_keys(path, wanted_keys(ordered), ASKED)
     with pytest.raises(TableError, match="not a readable kept keys table"):
-        find_keys(path, wanted_keys(ordered[[2 * A_GROUP + 1]]))
+        find_keys(path, wanted_keys(ordered[[2 * A_GROUP + 1]]), ASKED)
     others = ordered[[5, A_GROUP, 3 * A_GROUP, len(keys) - 1]]
-    found = find_keys(path, wanted_keys(others))
+    found = find_keys(path, wanted_keys(others), ASKED)
     assert sorted(keys[found["row"].to_list()]) == others.to_list()
 
 
@@ -134,3 +137,28 @@ def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, capl
     assert f"{kept} is damaged; what it held is asked again" in caplog.text
     assert ours.predict().equals(whole)
     assert ours.timing["found"] == len(ROWS)
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_keys_of_tables_are_joined_in_order(keys: pl.Series, tmp_path: Path) -> None:
+    ends, paths = [0, 30, 31, 64, len(keys)], []
+    for number, (first, end) in enumerate(pairwise(ends)):
+        paths.append(tmp_path / f"{number}.keys")
+        write_keys(keys[first:end], paths[-1], KEPT._replace(first=KEPT.first + first, end=KEPT.first + end))
+    join_keys(paths, tmp_path / "joined.keys")
+    write_keys(keys, tmp_path / "whole.keys", KEPT)
+    assert (tmp_path / "joined.keys").read_bytes() == (tmp_path / "whole.keys").read_bytes()
+
+
+def test_of_one_table_rows_are_compared_and_no_key_is_read(keys: pl.Series, tmp_path: Path) -> None:
+    path = tmp_path / "x.keys"
+    write_keys(keys, path, KEPT)
+    damage(path, 0)
+    # Other keys than those that are kept: the rows alone count.
+    wanted = wanted_keys(keys.reverse()).with_columns(pl.col("asked_row") + 90)
+    found = find_keys(path, wanted, AskedRows(KEPT.table, 90, 173))
+    assert found["row"].to_list() == list(range(73))
+    assert found["asked_row"].to_list() == list(range(100, 173))
+    assert find_keys(path, wanted.head(10), AskedRows(KEPT.table, 90, 100)).is_empty()
+    with pytest.raises(TableError, match="not a readable kept keys table"):
+        find_keys(path, wanted, AskedRows("another", 90, 173))

@@ -402,7 +402,7 @@ class InstanceRows:
         Args:
             columns: their columns, in this order.
         """
-        repetitions, first = Repetitions(repeated_digests(self.digests, self.design.instances)), 0
+        repetitions, first = Repetitions(repeated_digests(self.digests(), self.design.instances)), 0
         items = np.arange(self.items.height)
         for pairs in self.parts():
             gathered = (

@@ -3,6 +3,7 @@
 A folder holds answers of one model under the same settings and code: of finished shards as `NAME.parquet` with their
 keys in `NAME.keys`, and of slices of unfinished ones as `NAME/START.parquet`, with their keys. NAME is a digest of the
 shard's keys, so that shards of other lists, of another limit or of another number of shards stand beside each other.
+A shard of many rows is answered range by range; these are kept like shards until all of them are done.
 Snakemake, which deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
 asked again when it is needed. Tables of finished shards that earlier versions kept have their keys in them.
 """
@@ -12,29 +13,36 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.base.files import whole_file
-from biasgrid.inference.models.kept_keys import find_keys, keys_beside, write_keys
+from biasgrid.inference.models.kept_keys import ASKED_ROWS, AskedRows, find_keys, join_keys, keys_beside, write_keys
 from biasgrid.tables.files import (
+    ROWS_A_GROUP,
     TableError,
+    count_rows,
     empty_table,
-    read_column_types,
     read_provenance,
     read_rows,
     read_table,
     write_table,
+    write_table_in_parts,
 )
+from biasgrid.tables.provenance import KEPT_AS, digest
 from biasgrid.tables.schema import schema_with_keys
 
 logger = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 8 * ROWS_A_GROUP
+"""How many rows of tables are in memory when these are put together."""
 
 
 @dataclass
@@ -65,32 +73,42 @@ class Answers:
 class AnswerStore:
     """The store of what a shard's model has answered."""
 
-    def __init__(self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame):
+    def __init__(self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame, asked: AskedRows):
         """Looks at nothing yet.
 
         Args:
             folder: the folder.
             schema: the schema of predictions of the answers' kind.
             instances: what the shard asks, with keys.
+            asked: which rows of which table these are.
         """
         self.folder = folder
         self.predictions_schema = schema
         self.schema = schema_with_keys(schema)
-        self.asked = instances.select("instance", "key")
-        self.name = sha256(instances["key"].to_numpy().tobytes()).hexdigest()[:16]
+        self.asked = asked
+        self.instances = instances.select("instance", "key").with_row_index("asked_row", asked.first)
+        self.keys = instances["key"]
+        self.name = sha256(self.keys.to_numpy().tobytes()).hexdigest()[:16]
 
     @property
     def parts(self) -> Path:
         """Where the parts of this shard are, until it is done."""
         return self.folder / self.name
 
+    @property
+    def table(self) -> Path:
+        """Where the table of this shard is when it is done."""
+        return self.folder / f"{self.name}.parquet"
+
     def find(self) -> Answers:
         """Finds answers to what the shard asks; damaged files are skipped with a warning."""
-        left = self.asked
+        left = self.instances
         answers = Answers(empty_table(self.schema), empty_table(self.schema))
-        for path in [*sorted(self.folder.glob("*.parquet")), *sorted(self.folder.glob("*/*.parquet"))]:
+        for path in self._kept_files():
+            if left.is_empty():
+                break
             try:
-                found, facts = self._answers_in(path, left), read_provenance(path, anywhere=True)
+                found, facts = self._answers_in(path, left)
             except TableError as error:
                 # Another shard that is done by now has removed its parts.
                 if path.exists():
@@ -110,44 +128,89 @@ class AnswerStore:
                 answers.add_part(found, facts["seconds"] * len(found) / facts["rows"], facts["device"])
         return answers
 
-    def _answers_in(self, path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
-        """Returns the answers in a file to what is wanted, under the instances' numbers of now."""
-        if "key" in read_column_types(path, str(self.schema.name)):
+    def _kept_files(self) -> Iterator[Path]:
+        """Yields the tables of finished shards, this one's first, and then the parts of others."""
+        yield from sorted(self.folder.glob("*.parquet"), key=lambda path: (path != self.table, path))
+        yield from sorted(self.folder.glob("*/*.parquet"))
+
+    def _answers_in(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Returns the answers in a file to what is wanted, under the instances' numbers of now, and its provenance."""
+        keys = keys_beside(path)
+        if not keys.exists():
             return self._answers_beside_keys(path, wanted)
-        found = find_keys(keys_beside(path), wanted)
+        found = find_keys(keys, wanted, self.asked)
         # Most files of a cell of many shards have none.
         if found.is_empty():
-            return empty_table(self.schema)
+            return empty_table(self.schema), {}
         answers = read_rows(path, self.predictions_schema, found["row"].to_numpy().astype(np.int64))
-        return answers.with_columns(found["instance"], found["key"]).select(list(self.schema.columns))
+        answers = answers.with_columns(found["instance"], found["key"]).select(list(self.schema.columns))
+        return answers, read_provenance(path, anywhere=True)
 
-    def _answers_beside_keys(self, path: Path, wanted: pl.DataFrame) -> pl.DataFrame:
-        """Returns such answers of a file that has the keys itself."""
+    def _answers_beside_keys(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Returns such answers of a file that has the keys itself, and its provenance."""
+        facts = read_provenance(path, anywhere=True)
+        nothing = empty_table(self.schema), facts
+        if self.asked.excludes(AskedRows.of(facts)):
+            return nothing
         if read_table(path, self.schema, ["key"], anywhere=True).join(wanted, on="key", how="semi").is_empty():
-            return empty_table(self.schema)
+            return nothing
         answers = read_table(path, self.schema, anywhere=True).drop("instance")
         answers = answers.join(wanted, on="key", maintain_order="left")
-        return answers.select(list(self.schema.columns))
+        return answers.select(list(self.schema.columns)), facts
 
     def write_part(self, start: int, answers: pl.DataFrame, seconds: float, device: str) -> None:
         """Keeps answers of an unfinished shard.
 
         Args:
-            start: where the slice begins in the shard that they are of.
+            start: where they begin in the shard that they are of.
             answers: the answers.
             seconds: how long they took.
             device: what gave them.
         """
         facts = {"seconds": seconds, "device": device, "rows": len(answers), "store": self.folder.name}
-        write_table(answers, self.parts / f"{start}.parquet", self.schema, facts)
+        path = self.parts / f"{start}.parquet"
+        # A file that is there may have other answers of this shard.
+        path = path.with_stem(f"{start}-{token_hex(4)}") if path.exists() else path
+        write_table(answers, path, self.schema, facts | {ASKED_ROWS: self.asked})
 
-    def keep(self, predictions: Path) -> None:
-        """Keeps the table of the finished shard, which takes no room of its own while it stays, and drops its parts."""
-        kept = self.folder / f"{self.name}.parquet"
-        write_keys(self.asked["key"], keys_beside(kept))
-        with whole_file(kept) as partial:
-            link_or_copy(predictions, partial)
+    def keep(self, answers: pl.DataFrame, facts: Mapping[str, Any]) -> None:
+        """Keeps the table of the finished shard, and drops its parts.
+
+        Args:
+            answers: the answers to all that it asks, by the numbers of the instances.
+            facts: what the table shall carry.
+        """
+        write_keys(self.keys, keys_beside(self.table), self.asked)
+        write_table(answers, self.table, self.predictions_schema, facts)
         shutil.rmtree(self.parts, ignore_errors=True)
+
+
+def keep_together(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
+    """Keeps the tables of a shard's ranges as one, of which only a few row groups are in memory at a time.
+
+    Args:
+        tables: the tables, in the order of their rows; they are removed.
+        schema: their schema.
+
+    Returns:
+        The table, whose provenance has the audits and devices of all.
+    """
+    facts = [read_provenance(table, anywhere=True) for table in tables]
+    name = digest([each[KEPT_AS] for each in facts])[:16]
+    audits = {name: audit for each in facts for name, audit in each["audits"].items()}
+    devices = sorted({device for each in facts for device in each["devices"]})
+    together, keys = tables[0].with_stem(name), [keys_beside(table) for table in tables]
+
+    def parts() -> Iterator[pl.DataFrame]:
+        for table in tables:
+            for start in range(0, count_rows(table), ROWS_AT_ONCE):
+                yield read_table(table, schema, anywhere=True, rows=range(start, start + ROWS_AT_ONCE))
+
+    join_keys(keys, keys_beside(together))
+    write_table_in_parts(parts(), together, schema, facts[0] | {"audits": audits, "devices": devices, KEPT_AS: name})
+    for path in (*tables, *keys):
+        path.unlink()
+    return together
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -1,7 +1,8 @@
 """The stage `predict`: answers one shard of a dataset's instances with one model.
 
 What earlier runs have answered is taken from the store of answers. The rest is asked in slices of a fixed number of
-rows of the shard; each is written when it is answered, so that a killed job goes on where it was.
+rows of the shard; those of some seconds are written together, so that a killed job goes on where it was. No more than
+a range of the shard's rows is in memory, however many it has.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import logging
 import resource
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,15 +22,16 @@ from typing import Any, NamedTuple
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.base.files import write_text
+from biasgrid.base.files import whole_file, write_text
 from biasgrid.base.references import load_reference
-from biasgrid.inference.checkpoints.checkpoint import read_record
+from biasgrid.inference.checkpoints.checkpoint import digest_file, read_record
 from biasgrid.inference.engine.back_end import BackEnd, Opener
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.answer_store import Answers, AnswerStore
+from biasgrid.inference.models.answer_store import Answers, AnswerStore, keep_together, link_or_copy
+from biasgrid.inference.models.kept_keys import AskedRows
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
-from biasgrid.tables.files import read_provenance, write_table
+from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.instances import ASKED_BEFORE, read_requests
 from biasgrid.tables.keys import request_keys
 from biasgrid.tables.provenance import KEPT_AS, digest
@@ -39,6 +40,11 @@ from biasgrid.tables.schema import answer_schema
 logger = logging.getLogger(__name__)
 
 ROWS_A_PART = 8192
+"""How many rows are asked together: of these batches are made, and with other ones the last bits would be others."""
+SECONDS_A_FILE = 5
+"""From here on what was answered is written: more files cost time, and fewer, where a job is killed, more answers."""
+ROWS_IN_MEMORY = 512 * ROWS_A_PART
+"""How many rows of a shard are asked and audited as one; of larger shards the tables are put together."""
 
 
 class ShardFiles(NamedTuple):
@@ -125,18 +131,13 @@ class ShardAnswers:
 
     def ask_back_end(self, back_end: BackEnd, answers: Answers, progress: Progress) -> int | None:
         """Adds what a back end says of what it was never asked; see `ask`."""
-        device = self.back_end.runs_on(self.settings)
         # The back end takes some parts before it has answered the first.
         slices, asked = tee(self.slices(answers))
-        before = time.perf_counter()
-        with closing(back_end.answer_parts((instances for _, instances in slices), progress)) as answered:
+        unwritten = Unwritten(self.store, answers, progress, self.back_end.runs_on(self.settings))
+        parts = (instances for _, instances in slices)
+        with closing(back_end.answer_parts(parts, progress)) as answered, unwritten:
             for (start, instances), columns in zip(asked, answered, strict=True):
-                said = instances.select("instance", "key").hstack(columns)
-                before, seconds = time.perf_counter(), time.perf_counter() - before
-                part = complete(said, self.store.schema), seconds, device
-                self.store.write_part(start, *part)
-                answers.add_part(*part)
-                progress.keep(len(instances))
+                unwritten.add(start, instances.select("instance", "key").hstack(columns))
         answers.parts = answers_in_order(answers.parts)
         facts = back_end.close(answers.parts)
         if "audit" in facts:
@@ -148,11 +149,63 @@ class ShardAnswers:
 
         Slices are the same whether a job was killed or not, and so are the batches and with them the last bits.
         """
-        known = self.instances["key"].is_in(pl.concat([answers.finished["key"], answers.parts["key"]]).implode())
+        found = pl.concat([answers.finished["key"], answers.parts["key"]])
+        known = self.instances["key"].is_in(found.implode()) if len(found) else None
         for start in range(0, len(self.instances), ROWS_A_PART):
-            rows = self.instances.slice(start, ROWS_A_PART).filter(~known.slice(start, ROWS_A_PART))
+            rows = self.instances.slice(start, ROWS_A_PART)
+            rows = rows if known is None else rows.filter(~known.slice(start, ROWS_A_PART))
             if len(rows):
                 yield start, rows
+
+
+class Unwritten:
+    """Slices that are answered and not written yet; use it as a context manager, at whose end all are written."""
+
+    def __init__(self, store: AnswerStore, answers: Answers, progress: Progress, device: str):
+        """Begins without any.
+
+        Args:
+            store: where they are written.
+            answers: to which they are added when they are.
+            progress: what is told then.
+            device: what gives them.
+        """
+        self.store, self.answers, self.progress, self.device = store, answers, progress, device
+        self.slices: list[pl.DataFrame] = []
+        self.start = 0
+        self.since = time.perf_counter()
+
+    def __enter__(self) -> Unwritten:
+        """Starts the time."""
+        self.since = time.perf_counter()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Writes what is left, also where the job is ended."""
+        self.write()
+
+    def add(self, start: int, said: pl.DataFrame) -> None:
+        """Adds a slice; writes it and those before when the first one is some seconds old.
+
+        Args:
+            start: where it begins in the shard.
+            said: `instance`, `key` and what was said.
+        """
+        self.start = self.start if self.slices else start
+        self.slices.append(said)
+        if time.perf_counter() - self.since >= SECONDS_A_FILE:
+            self.write()
+
+    def write(self) -> None:
+        """Writes what there is."""
+        if not self.slices:
+            return
+        said, self.slices = complete(pl.concat(self.slices, how="diagonal"), self.store.schema), []
+        now = time.perf_counter()
+        seconds, self.since = now - self.since, now
+        self.store.write_part(self.start, said, seconds, self.device)
+        self.answers.add_part(said, seconds, self.device)
+        self.progress.keep(len(said))
 
 
 def predict_shard(
@@ -183,9 +236,8 @@ def predict_shard(
         UserError: the record is of another model, or what was found out is.
     """
     back_end: type[BackEnd] = load_reference(path)
-    instances = read_requests(files.instances, back_end.READS)
-    first, end = (len(instances) * number // shards for number in (shard - 1, shard))
-    instances = with_keys(instances.slice(first, end - first))
+    count = count_rows(files.instances)
+    rows = range(count * (shard - 1) // shards, count * shard // shards)
     record = read_record(files.model)
     if source is not None:
         check_record(files.model, record, source)
@@ -194,32 +246,80 @@ def predict_shard(
     decisive = {"model": record, "task": settings.task, **back_end.decisive(settings)}
     made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
     folder = files.answers / digest(made_by | decisive)[:16]
-    store = AnswerStore(folder, answer_schema(settings.answer), instances)
-    settings = replace(settings, kept=store.folder, kept_of_shard=store.parts)
-    with Progress(settings.model, len(instances), settings.seconds_without_progress, files.progress) as progress:
-        answers = store.find()
-        there_before = len(answers.finished)
-        if there := there_before + len(answers.parts):
-            logger.info("%s: %s rows are there from an earlier run", settings.model, there)
-        progress.resume(there)
-        gpu_peak = ShardAnswers(instances, settings, back_end, record, store, opener or Opener()).ask(answers, progress)
     facts = {
         **provenance,
         **decisive,
         **back_end.facts(record, settings),
-        "instances_sha256": sha256(files.instances.read_bytes()).hexdigest(),
+        "instances_sha256": digest_file(files.instances),
         "instances": read_provenance(files.instances),
-        "audits": answers.audits,
         "store": folder.name,
-        KEPT_AS: store.name,
-        "devices": sorted(answers.devices),
     }
-    table = answers_in_order(pl.concat([answers.finished, answers.parts])).drop("key")
-    write_table(table, files.predictions, store.predictions_schema, facts)
-    store.keep(files.predictions)
-    device = back_end.runs_on(settings)
-    write_timing(len(table), there_before, answers.seconds, device, gpu_peak, files.timing)
+    with Progress(settings.model, len(rows), settings.seconds_without_progress, files.progress) as progress:
+        shard_rows = ShardRows(files.instances, settings, back_end, record, folder, facts, opener or Opener(), progress)
+        ranges = [shard_rows.answer(some) for some in in_ranges(rows)]
+    schema = answer_schema(settings.answer)
+    table = ranges[0].table if len(ranges) == 1 else keep_together([each.table for each in ranges], schema)
+    with whole_file(files.predictions) as partial:
+        link_or_copy(table, partial)
+    write_timing(len(rows), ranges, back_end.runs_on(settings), files.timing)
     files.progress.unlink(missing_ok=True)
+
+
+def in_ranges(rows: range) -> list[range]:
+    """Divides the rows of a shard into those that are in memory together; a shard without rows is one range."""
+    return [rows[start : start + ROWS_IN_MEMORY] for start in range(0, max(1, len(rows)), ROWS_IN_MEMORY)]
+
+
+class AnsweredRange(NamedTuple):
+    """A range of a shard's rows that is answered; the fields but `table` are those of `Timing`."""
+
+    table: Path
+    found: int
+    seconds: float
+    gpu_peak_mb: int | None
+
+
+@dataclass(frozen=True)
+class ShardRows:
+    """What answers the rows of a shard, range by range.
+
+    Attributes:
+        instances: the instances table.
+        settings: how to predict.
+        back_end: what answers.
+        record: what the model is.
+        folder: the folder of the cell's store of answers.
+        facts: what the provenance of all ranges has in common.
+        opener: what opens the back end.
+        progress: what counts the rows.
+    """
+
+    instances: Path
+    settings: InferenceSettings
+    back_end: type[BackEnd]
+    record: Mapping[str, Any]
+    folder: Path
+    facts: Mapping[str, Any]
+    opener: Opener
+    progress: Progress
+
+    def answer(self, rows: range) -> AnsweredRange:
+        """Answers some rows; their table is in the store of answers from then on."""
+        instances = with_keys(read_requests(self.instances, self.back_end.READS, rows))
+        asked = AskedRows(self.facts["instances_sha256"], rows.start, rows.stop)
+        store = AnswerStore(self.folder, answer_schema(self.settings.answer), instances, asked)
+        settings = replace(self.settings, kept=store.folder, kept_of_shard=store.parts)
+        answers = store.find()
+        found = len(answers.finished)
+        if there := found + len(answers.parts):
+            logger.info("%s: %s rows are there from an earlier run", settings.model, there)
+        self.progress.resume(there)
+        shard = ShardAnswers(instances, settings, self.back_end, self.record, store, self.opener)
+        gpu_peak = shard.ask(answers, self.progress)
+        said = {"audits": answers.audits, KEPT_AS: store.name, "devices": sorted(answers.devices)}
+        table = answers_in_order(pl.concat([answers.finished, answers.parts])).drop("key")
+        store.keep(table, {**self.facts, **said})
+        return AnsweredRange(store.table, found, answers.seconds, gpu_peak)
 
 
 def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
@@ -247,15 +347,16 @@ def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
     return answers.with_columns(missing).select(list(schema.columns))
 
 
-def write_timing(rows: int, found: int, seconds: float, device: str, gpu_peak_mb: int | None, path: Path) -> None:
+def write_timing(rows: int, ranges: Sequence[AnsweredRange], device: str, path: Path) -> None:
     """Writes how long a shard took, see `Timing`."""
+    found, seconds = sum(each.found for each in ranges), sum(each.seconds for each in ranges)
     timing = Timing(
         rows=rows,
         found=found,
         seconds=round(seconds, 3),
         rows_per_second=round((rows - found) / seconds, 1) if seconds else None,
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        gpu_peak_mb=gpu_peak_mb,
+        gpu_peak_mb=max((each.gpu_peak_mb for each in ranges if each.gpu_peak_mb is not None), default=None),
         device=device,
         host=socket.gethostname(),
     )
