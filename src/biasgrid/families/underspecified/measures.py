@@ -283,7 +283,7 @@ def with_left_out(measured: list[Sums | pl.DataFrame], known: AnsweredGroups) ->
     axes = axes_of(known.observations)
     tally = SubjectTally(axes)
     for part in known.observations:
-        tally.add(axes.swap_groups(part), 1.0, 1.0)
+        tally.count(axes.swap_groups(part))
     counts = counts_of_parts(axes, tally.sums)
     asked = pl.concat([each.keys for each in sums_of_parts(axes, tally.sums, counts)], how="diagonal")
     lacking = [pl.lit(None, pl.String).alias(key) for key in PART_KEYS if key not in asked.columns]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.cell import Observations, parts_of_observations
 from biasgrid.families.underspecified.observe import answered_groups
 from biasgrid.stats.clusters import number_templates, template_units
 
+Number = TypeVar("Number", np.int64, np.float64)
 NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
 PAIR_COLUMNS = ["subject1", "subject2", "group1", "group2"]
@@ -141,24 +144,19 @@ class SwapGroups:
         return SwapGroups(self.axes, *(each[chosen] for each in (self.one, self.other, self.attribute, self.template)))
 
     @cached_property
-    def in_templates(self) -> tuple[IntArray, IntArray]:
-        """The places of x1 and of x2 in an array of shape (subjects, attributes, templates)."""
-        one, other = (
-            np.ravel_multi_index((subject, self.attribute, self.template), self.axes.shape)
-            for subject in (self.one, self.other)
+    def in_templates(self) -> IntArray:
+        """The places of both sides in an array of shape (subjects, attributes, templates), see `side_by_side`."""
+        subjects = side_by_side(self.one, self.other)
+        return np.ravel_multi_index(
+            (subjects, np.repeat(self.attribute, 2), np.repeat(self.template, 2)), self.axes.shape
         )
-        return one, other
 
     @cached_property
-    def in_partners(self) -> tuple[IntArray, IntArray]:
-        """The places of x1 and of x2 in an array of shape (subjects, partners, attributes)."""
-        subjects, attributes, _ = self.axes.shape
-        shape = (subjects, subjects, attributes)
-        one, other = (
-            np.ravel_multi_index((*pair, self.attribute), shape)
-            for pair in ((self.one, self.other), (self.other, self.one))
-        )
-        return one, other
+    def in_partners(self) -> IntArray:
+        """The places of both sides in an array of shape (subjects, partners, attributes), see `side_by_side`."""
+        subjects, partners = side_by_side(self.one, self.other), side_by_side(self.other, self.one)
+        shape = (len(self.axes.subjects), *self.axes.shape[:2])
+        return np.ravel_multi_index((subjects, partners, np.repeat(self.attribute, 2)), shape)
 
     @cached_property
     def pair(self) -> IntArray:
@@ -169,6 +167,14 @@ class SwapGroups:
     def are_across(self) -> BoolArray:
         """Whether both subjects have groups that differ."""
         return np.asarray(self.axes.across[self.one, self.other])
+
+
+def side_by_side(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
+    """Returns what is said of x1 and of x2, swap group by swap group, shape (2 groups,).
+
+    In this order sums do not depend on where a cell is divided.
+    """
+    return np.column_stack([one, other]).reshape(-1)
 
 
 class AxesOfParts:

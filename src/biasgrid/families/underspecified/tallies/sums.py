@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.families.underspecified.observe import PRONOUN_SCORES, Preferences, preferences_of, scores_in_groups
-from biasgrid.families.underspecified.tallies.axes import Axes, SwapGroups
+from biasgrid.families.underspecified.tallies.axes import Axes, SwapGroups, side_by_side
 from biasgrid.tables.keys import Digests, mix_bits
 
 LEAST_SINGULAR = 1e-10
@@ -54,21 +54,24 @@ class SubjectTally:
         self.by_partner = np.zeros((subjects, subjects, attributes))
         self.across_by_template = self.by_template if axes.are_across else np.zeros_like(self.by_template)
 
-    def add(self, groups: SwapGroups, forward: FloatArray | float, backward: FloatArray | float) -> None:
+    def add(self, groups: SwapGroups, forward: FloatArray, backward: FloatArray) -> None:
         """Adds swap groups.
 
         Args:
             groups: the swap groups.
-            forward: shape (groups,), what x1 sees, or one number for all.
-            backward: the same of x2.
+            forward: shape (groups,), what x1 sees.
+            backward: shape (groups,), what x2 sees.
         """
-        for side, seen in enumerate((forward, backward)):
-            np.add.at(self.by_template.reshape(-1), groups.in_templates[side], seen)
-            np.add.at(self.by_partner.reshape(-1), groups.in_partners[side], seen)
-            if not self.axes.are_across:
-                place = groups.in_templates[side][groups.are_across]
-                own = seen[groups.are_across] if isinstance(seen, np.ndarray) else seen
-                np.add.at(self.across_by_template.reshape(-1), place, own)
+        seen = side_by_side(forward, backward)
+        np.add.at(self.by_template.reshape(-1), groups.in_templates, seen)
+        np.add.at(self.by_partner.reshape(-1), groups.in_partners, seen)
+        if not self.axes.are_across:
+            are_across = np.repeat(groups.are_across, 2)
+            np.add.at(self.across_by_template.reshape(-1), groups.in_templates[are_across], seen[are_across])
+
+    def count(self, groups: SwapGroups) -> None:
+        """Counts swap groups."""
+        self.add(groups, np.ones(len(groups)), np.ones(len(groups)))
 
     @property
     def sums(self) -> SumsOfSubjects:
@@ -96,7 +99,7 @@ class SomeGroups:
         self.left_out += lacking
         if not lacking:
             return groups
-        self.lacking.add(groups.only(~has), 1.0, 1.0)
+        self.lacking.count(groups.only(~has))
         return groups.only(has)
 
 
@@ -120,13 +123,12 @@ class MeanTally:
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        for sums, place in (
-            (self.by_template, groups.template),
-            (self.by_subject, groups.one),
-            (self.by_subject, groups.other),
-            (self.by_attribute, groups.attribute),
+        for sums, place, added in (
+            (self.by_template, groups.template, values),
+            (self.by_subject, side_by_side(groups.one, groups.other), np.repeat(values, 2)),
+            (self.by_attribute, groups.attribute, values),
         ):
-            np.add.at(sums[:, 0], place, values)
+            np.add.at(sums[:, 0], place, added)
             np.add.at(sums[:, 1], place, 1.0)
 
 
@@ -226,7 +228,7 @@ class CellTally:
         """Adds swap groups that were answered, from `observe.compare_subjects`."""
         groups, scores = self.axes.swap_groups(known), scores_in_groups(known)
         comparison = known["comparison"].to_numpy()
-        self.all_groups.add(groups, 1.0, 1.0)
+        self.all_groups.count(groups)
         self.add_views("comparison", groups, comparison)
         self.add_views("sign", groups, np.sign(comparison))
         self.won.add(groups, *(each.astype(np.float64) for each in (comparison > 0, comparison < 0)))
@@ -322,13 +324,12 @@ class CentredTally:
         self.n += self.add_left(chosen, question, self.question, self.groups)
         is_left = ~np.isnan(negation)
         chosen, negation = chosen.only(is_left), negation[is_left]
-        for place, seen in zip(chosen.in_templates, (negation, -negation), strict=True):
-            np.add.at(self.negation.reshape(-1), place, seen)
+        np.add.at(self.negation.reshape(-1), chosen.in_templates, side_by_side(negation, -negation))
 
     def add_left(self, groups: SwapGroups, left: FloatArray, sums: SubjectTally, counts: SubjectTally) -> int:
         """Adds what is left of log odds where anything is; returns of how many swap groups."""
         is_left = ~np.isnan(left)
         chosen, left = groups.only(is_left), left[is_left]
         sums.add(chosen, left, -left)
-        counts.add(chosen, 1.0, 1.0)
+        counts.count(chosen)
         return len(chosen)
