@@ -24,10 +24,11 @@ from small_cells import design, with_scores
 from small_estimates import numbers_of, settings_of
 
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measures import measures_of_swap_groups
+from biasgrid.families.underspecified.measures import CellSums, measures_of_swap_groups
 from biasgrid.families.underspecified.observe import compare_subjects, preferences_of, scores_in_groups
 from biasgrid.families.underspecified.sizes import strength
-from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
+from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.stats.noise.by_cluster import ByCluster, interval_row, size_without_clusters
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums
@@ -65,7 +66,8 @@ def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measu
 
 
 def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
-    sums = [each for each in measures_of_swap_groups(golden, None) if not isinstance(each, pl.DataFrame)]
+    found = CellSums.of(AnsweredGroups(golden), None)
+    sums = [each for each in measures_of_swap_groups(found) if not isinstance(each, pl.DataFrame)]
     assert_allclose(find_sums(sums, "room", ()).values, GOLDEN["room"], rtol=RELATIVE)
     assert_allclose(np.exp(find_sums(sums, "mass_change", ()).values), GOLDEN["factor"], rtol=RELATIVE)
 
@@ -75,10 +77,8 @@ def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
     golden: pl.DataFrame, name: str, column: str
 ) -> None:
     """The golden cell lacks some swap groups; its strengths are of the means of clusters."""
-    groups = SwapGroups.of(golden)
-    values = getattr(preferences_of(scores_in_groups(golden)), column)
-    by_template = [groups.sums(*each).by_template for each in ((values, -values), (None, None))]
-    means = by_template[0] / by_template[1]
+    first = CellSums.of(AnsweredGroups(golden), None).first
+    means = first.of_subjects[column].by_template / first.all_groups.by_template
     row = interval_row(
         *size_without_clusters("strength", ByCluster(means, np.ones_like(means)), strength), StatisticsSettings()
     )

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import polars as pl
 from small_cells import design, with_scores
 
-from biasgrid.families.underspecified.measures import measures_of_swap_groups
+from biasgrid.families.underspecified.measures import CellSums, measures_of_swap_groups
 from biasgrid.families.underspecified.sizes import CellAssociations, mass
 from biasgrid.families.underspecified.swap_groups import ASSOCIATION
+from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums
@@ -115,7 +116,11 @@ class World(NamedTuple):
 
 def estimated(observations: pl.DataFrame) -> World:
     """Estimates associations of subject and attribute, without what is made of whole cells."""
-    sums = [each for each in measures_of_swap_groups(observations, None) if isinstance(each, Sums)]
+    sums = [
+        each
+        for each in measures_of_swap_groups(CellSums.of(AnsweredGroups(observations), None))
+        if isinstance(each, Sums)
+    ]
     pairs = [each for each in sums if {*ASSOCIATION} <= {*each.keys.columns} and each.test]
     rows = estimate(pairs, StatisticsSettings()).filter(pl.col("generalises_to") == "clusters")
     return World(rows.with_columns(pl.col(pl.Float64).fill_nan(None)), sums)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import isgeneratorfunction
 from pathlib import Path
@@ -16,11 +16,58 @@ from biasgrid.base.references import load, stage
 from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
-from biasgrid.tables.completeness import check_rows, read_whole_cell
+from biasgrid.tables.completeness import CellParts, CellTables, check_rows, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.measures import ROW, table_of_cell
 from biasgrid.tables.sums import SUMS
+
+OBSERVATIONS_KEPT = 2**21
+"""A cell with more observations does not keep them: 250 MB of swap groups."""
+
+
+class ObservedParts:
+    """What was observed of a cell, part by part: kept, unless it is too much; then it is observed anew each time."""
+
+    def __init__(self, cell: Iterable[CellTables], observe: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]):
+        """Takes a cell.
+
+        Args:
+            cell: its instances and predictions, part by part, as often as they are asked for.
+            observe: says what each thing in a part was answered.
+        """
+        self.cell, self.observe = cell, observe
+        self.kept: list[pl.DataFrame] | None = None
+        self.are_many = False
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        """Yields the parts."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        found: list[pl.DataFrame] = []
+        rows = 0
+        for tables in self.cell:
+            part = self.observe(*tables)
+            rows += len(part)
+            self.are_many = self.are_many or rows > OBSERVATIONS_KEPT
+            found = [] if self.are_many else [*found, part]
+            yield part
+        self.kept = None if self.are_many else found
+
+
+Observations = pl.DataFrame | ObservedParts
+"""What was observed: the table that `observe` returns or, of families with a `UNIT`, parts of it."""
+
+
+def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
+    """Returns what was observed part by part; a table is a single part."""
+    return [observations] if isinstance(observations, pl.DataFrame) else observations
+
+
+def whole_table(observations: Observations) -> pl.DataFrame:
+    """Returns what was observed as one table."""
+    return observations if isinstance(observations, pl.DataFrame) else pl.concat(observations)
 
 
 @dataclass(frozen=True)
@@ -30,7 +77,7 @@ class MeasuredCell:
     Attributes:
         instances: the family's instances with all columns, in no memory before some of their rows are asked for.
         predictions: those of all shards, likewise.
-        observations: from the family's `observe`.
+        observed: from the family's `observe`.
         measures: what the family measured: `measure`, `options`, keys, `value`, `n` and `left_out`.
         options: what decides the measures, see `Question`.
         names: the measures and flags that the family declares; None where that is not known.
@@ -39,11 +86,21 @@ class MeasuredCell:
 
     instances: pl.LazyFrame
     predictions: pl.LazyFrame
-    observations: pl.DataFrame
+    observed: Observations
     measures: pl.DataFrame
     options: Mapping[str, Any]
     names: Collection[str] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def observations(self) -> pl.DataFrame:
+        """What was observed, as one table."""
+        return whole_table(self.observed)
+
+    @property
+    def parts(self) -> Iterable[pl.DataFrame]:
+        """What was observed, part by part."""
+        return parts_of_observations(self.observed)
 
 
 class CellResults(NamedTuple):
@@ -93,7 +150,7 @@ def measure_cell(
     """
     stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
-    observations = observe_cell(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
+    observations = observe_in_parts(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
     measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
     tables = pl.scan_parquet(instances_path, glob=False), pl.scan_parquet([*prediction_paths], glob=False)
     numbers, facts = with_keys(values_table(measured)), read_provenance(instances_path, anywhere=True)
@@ -117,7 +174,7 @@ def measure_cell(
 
 
 def measured_values(
-    measure: Callable[..., Any], observations: pl.DataFrame, options: Mapping[str, Any]
+    measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Returns the values of numbers of a cell, without their intervals: `ROW`, `value`, `n` and `left_out`.
 
@@ -131,7 +188,7 @@ def measured_values(
 
 
 def parts_of(
-    measure: Callable[..., Any], observations: pl.DataFrame, options: Mapping[str, Any], settings: StatisticsSettings
+    measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any], settings: StatisticsSettings
 ) -> list[Sums | pl.DataFrame]:
     """Returns what a family measures: its sums or, of one that returns a table, the table computed again.
 
@@ -143,7 +200,7 @@ def parts_of(
     """
     if isgeneratorfunction(measure):
         return list(measure(observations, options))
-    return list(recompute_measures(measure, observations, options, settings))
+    return list(recompute_measures(measure, whole_table(observations), options, settings))
 
 
 def observe_cell(
@@ -161,11 +218,30 @@ def observe_cell(
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
     """
+    return whole_table(
+        observe_in_parts(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
+    )
+
+
+def observe_in_parts(
+    family: str,
+    instances_path: Path,
+    prediction_paths: Sequence[Path],
+    answer: str,
+    options: Mapping[str, Any],
+    name: str,
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
+) -> Observations:
+    """Reads a cell, part by part where the family has a `UNIT`; see `observe_cell`."""
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
-    read, said = (getattr(stages, columns, None) for columns in ("READ", "SAID"))
-    tables = read_whole_cell(instances_path, prediction_paths, keys, answer, name, read, said)
-    observations: pl.DataFrame = stages.observe(*tables, options, *([scorer_predictions] if scorer_predictions else []))
-    return observations
+    read, said, unit = (getattr(stages, columns, None) for columns in ("READ", "SAID", "UNIT"))
+    files = (instances_path, prediction_paths, keys, answer, name)
+    scorers = [scorer_predictions] if scorer_predictions else []
+    if unit is None:
+        observations: pl.DataFrame = stages.observe(*read_whole_cell(*files, read, said), options, *scorers)
+        return observations
+    cell = CellParts(*files, stages.READ, stages.SAID, unit)
+    return ObservedParts(cell, lambda *tables: stages.observe(*tables, options, *scorers))
 
 
 def cell_location(

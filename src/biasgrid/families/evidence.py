@@ -119,15 +119,16 @@ class Sentences:
 
     def with_texts(self, rows: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
         """Adds what was asked and said to rows of instances; nothing else is read."""
-        wanted = rows.select(pl.col("instance").unique()).lazy()
+        # A filter reads the file bit by bit; a join would hold the texts of all instances.
+        is_wanted = pl.col("instance").is_in(rows["instance"].unique().implode())
         if self.asked:
             columns = {name: pl.col(column).cast(pl.String) for name, column in self.asked.items()}
-            texts = wanted.join(cell.instances.select("instance", **columns), on="instance").collect()
+            texts = cell.instances.filter(is_wanted).select("instance", **columns).collect()
             rows = rows.join(texts, on="instance", maintain_order="left")
         if self.said in cell.predictions.collect_schema():
-            told = cell.predictions.select("instance", response=pl.col(self.said).cast(pl.String))
-            told = wanted.join(told, on="instance")
-            rows = rows.join(told.collect(), on="instance", how="left", maintain_order="left")
+            said = cell.predictions.filter(is_wanted)
+            told = said.select("instance", response=pl.col(self.said).cast(pl.String)).collect()
+            rows = rows.join(told, on="instance", how="left", maintain_order="left")
             known = pl.coalesce("response", *(["said"] if "said" in rows.columns else []))
             rows = rows.with_columns(said=known).drop("response")
         return rows

@@ -6,7 +6,7 @@ and `tables.completeness` compares them with the limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,9 @@ LONGEST_ANSWER_SHOWN = 60
 """How many characters of an answer are shown."""
 ROWS_CHECKED_AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
+
+Scores = FloatArray | Iterable[FloatArray]
+"""Scores of the candidates of instances, all at once or part by part, as often as they are asked for."""
 
 
 def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -63,7 +66,7 @@ def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("over_limit", longer / known, known)
 
 
-def equal_scores(scores: FloatArray) -> Iterator[Check]:
+def equal_scores(scores: Scores) -> Iterator[Check]:
     """Yields the share of instances whose candidates score the same, if there are any with several.
 
     Args:
@@ -84,12 +87,17 @@ def equal_scores(scores: FloatArray) -> Iterator[Check]:
 def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of instances whose scores are all 0 or 1; see `moving_scores`."""
     read, names = moving_scores(predictions)
-    count = read.select(pl.len()).collect().item() if names else 0
-    if count:
-        ones = read.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)).select(names)
+    if not names:
+        return
+    has_one = pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)
+    count, candidates = read.select(pl.len(), ones=has_one.sum()).collect().row(0)
+    saturated = 0
+    if candidates:
         others = pl.element() * (1 - pl.element())
-        saturated = ones.filter(pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names))
-        yield Check("saturated_scores", saturated.select(pl.len()).collect().item() / count, count)
+        are_even = pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names)
+        saturated = read.filter(has_one).select(names).filter(are_even).select(pl.len()).collect().item()
+    if count:
+        yield Check("saturated_scores", saturated / count, count)
 
 
 def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -180,22 +188,26 @@ def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
         yield Check(flag, float(weights["value"][0]) / whole, round(whole), flag=str(weights["name"][0]))
 
 
-def improbable(scores: FloatArray, beside: str = "") -> Iterator[Check]:
+def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
     """Yields the share of instances whose candidates have next to no probability, if there are any.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN behind the last one.
         beside: what has more probability in the same place, as the text of the problem goes on.
     """
-    if len(scores):
-        low = sum(int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY)) for part in row_chunks(scores))
-        yield Check("improbable", low / len(scores), len(scores), flag=beside)
+    count = low = 0
+    for part in row_chunks(scores):
+        count += len(part)
+        low += int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY))
+    if count:
+        yield Check("improbable", low / count, count, flag=beside)
 
 
-def row_chunks(scores: FloatArray) -> Iterator[FloatArray]:
+def row_chunks(scores: Scores) -> Iterator[FloatArray]:
     """Yields some rows after others."""
-    for start in range(0, len(scores), ROWS_CHECKED_AT_ONCE):
-        yield scores[start : start + ROWS_CHECKED_AT_ONCE]
+    for part in [scores] if isinstance(scores, np.ndarray) else scores:
+        for start in range(0, len(part), ROWS_CHECKED_AT_ONCE):
+            yield part[start : start + ROWS_CHECKED_AT_ONCE]
 
 
 def few_names(names: pl.DataFrame) -> Iterator[Check]:
@@ -225,8 +237,8 @@ class CheckedAnswers(NamedTuple):
         names: see `few_names`.
     """
 
-    scores: FloatArray | None = None
-    word_scores: FloatArray | None = None
+    scores: Scores | None = None
+    word_scores: Scores | None = None
     beside: str = ""
     labels: pl.DataFrame | None = None
     names: pl.DataFrame | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.tables.files import read_table
-from biasgrid.tables.instances import FamilyKeys, read_instances
+from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types, read_table
+from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 from biasgrid.tables.schema import answer_schema
@@ -21,6 +21,14 @@ WITHHELD_COLUMNS = (
     "holm", "null_mean", "method", "reason",
 )  # fmt: skip
 """What is not known of the headlines of a cell that is not measurable; `flag` says why."""
+
+
+ROWS_A_BLOCK = 2 * ROWS_A_GROUP
+"""How many rows of a cell are read at once."""
+SMALLEST_SHARE = 4
+"""A part is made once a fourth of the rows in memory are of whole units: else rows would be copied again and again."""
+CellTables = tuple[pl.DataFrame, pl.DataFrame]
+"""Instances, and predictions of just these."""
 
 
 class IncompleteCell(UserError):  # noqa: N818
@@ -58,6 +66,119 @@ def read_whole_cell(
     except IncompleteCell as error:
         raise IncompleteCell(f"{name}: {error}") from None
     return instances, predictions
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a cell.
+
+    Attributes:
+        first: the first row.
+        rows: how many there are.
+        least: the smallest unit among them.
+    """
+
+    first: int
+    rows: int
+    least: int
+
+
+class CellParts:
+    """A cell that is read part by part, all instances of a unit in one part, as often as it is asked for.
+
+    It needs the memory of a few blocks of rows where predictions are in the order of instances and units rise, once or
+    a few times over, as `expand` and `predict` write them. Else all of it is one part.
+    """
+
+    def __init__(
+        self, instances_path: Path, prediction_paths: Sequence[Path], keys: FamilyKeys, kind: str, name: str,
+        columns: Sequence[str], answer_columns: Collection[str], unit: str,
+    ):  # fmt: skip
+        """Finds out how the rows are ordered.
+
+        Args:
+            instances_path: see `read_whole_cell`, as for all that follow but the last.
+            prediction_paths: the predictions of all shards, in any order.
+            keys: the columns of the dataset's family.
+            kind: the answer kind of the predictions.
+            name: what to call the cell in messages.
+            columns: which columns of the instances to read, `instance` and the unit among them.
+            answer_columns: which columns of the predictions to read, of those that the kind has.
+            unit: the column of the instances, of numbers, that says which of them belong together.
+
+        Raises:
+            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of another cell.
+        """
+        self.whole = (instances_path, prediction_paths, keys, kind, name, columns, answer_columns)
+        self.unit, self.is_checked = unit, False
+        asked, said = instances_schema(keys, read_column_types(instances_path, "instances")), answer_schema(kind)
+        self.columns = [
+            [each for each in schema.columns if each in chosen]
+            for schema, chosen in ((asked, columns), (said, answer_columns))
+        ]
+        self.tables = [TablesInRows([instances_path], asked), TablesInRows(prediction_paths, said)]
+        self.blocks = sorted(self.find_blocks(), key=lambda block: block.least)
+
+    def find_blocks(self) -> list[Block]:
+        """Returns the blocks that are read one after the other; none where the cell is one part."""
+        instances, predictions = self.tables
+        found: list[Block] = []
+        if instances.count != predictions.count or instances.count <= ROWS_A_BLOCK:
+            return []
+        for first in range(0, instances.count, ROWS_A_BLOCK):
+            rows = min(ROWS_A_BLOCK, instances.count - first)
+            asked = instances.read(first, rows, ["instance", self.unit], check=False)
+            said = predictions.read(first, rows, ["instance"], check=False)
+            numbers = np.arange(first, first + rows)
+            if not all(np.array_equal(each["instance"].to_numpy(), numbers) for each in (asked, said)):
+                return []
+            found.append(Block(first, rows, int(asked[self.unit].to_numpy().min())))
+        return found
+
+    def __iter__(self) -> Iterator[CellTables]:
+        """Reads the cell, smaller units before larger ones.
+
+        Yields:
+            Both tables of a part, with the same instances in the same order unless the cell is one part.
+
+        Raises:
+            TableError: a file does not fit its schema.
+            IncompleteCell: not every instance has exactly one prediction.
+        """
+        if not self.blocks:
+            yield read_whole_cell(*self.whole)
+            return
+        held: list[CellTables] = []
+        for block, after in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+            held.append(self.read(block))
+            if after is None:
+                yield below_each_other(held)
+                break
+            # No block that is still to be read has an instance of these.
+            are_whole = [asked[self.unit] < after.least for asked, _ in held]
+            if sum(each.sum() for each in are_whole) * SMALLEST_SHARE >= sum(map(len, are_whole)):
+                yield below_each_other(with_rows(held, are_whole))
+                held = with_rows(held, [~each for each in are_whole])
+        self.is_checked = True
+
+    def read(self, block: Block) -> CellTables:
+        """Reads the rows of a block, which are validated the first time."""
+        asked, said = (
+            table.read(block.first, block.rows, columns, check=not self.is_checked)
+            for table, columns in zip(self.tables, self.columns, strict=True)
+        )
+        return asked, said
+
+
+def with_rows(tables: Iterable[CellTables], chosen: Iterable[pl.Series]) -> list[CellTables]:
+    """Returns some rows of tables, of those that have any."""
+    found = [(asked.filter(some), said.filter(some)) for (asked, said), some in zip(tables, chosen, strict=True)]
+    return [each for each in found if len(each[0])]
+
+
+def below_each_other(tables: Sequence[CellTables]) -> CellTables:
+    """Returns instances and predictions of several parts as those of one."""
+    asked, said = (pl.concat(each, rechunk=True) for each in zip(*tables, strict=True))
+    return asked, said
 
 
 def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:

@@ -227,6 +227,51 @@ def read_row_groups(path: str | Path, schema: pa.DataFrameSchema, groups: IntArr
     return rows
 
 
+class TablesInRows:
+    """Tables of one schema, one below the other, of which some rows at a time are read.
+
+    Attributes:
+        count: how many rows there are.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], schema: pa.DataFrameSchema):
+        """Looks at the files.
+
+        Raises:
+            TableError: a file is not readable as Parquet, was not made by biasgrid, or is of another cell.
+        """
+        self.paths, self.schema = paths, schema
+        for path in paths:
+            read_facts(path, schema.name)
+        self.ends = np.cumsum([count_rows(path) for path in paths])
+        self.count = int(self.ends[-1])
+
+    def read(self, first: int, rows: int, columns: Sequence[str], *, check: bool) -> pl.DataFrame:
+        """Reads some columns of consecutive rows.
+
+        Args:
+            first: the first row, counted from 0.
+            rows: how many there are.
+            columns: the columns.
+            check: whether they are validated.
+
+        Raises:
+            TableError: a file is not readable, or the rows do not fit its schema.
+        """
+        schema, found = self.schema.select_columns([*columns]), []
+        for path, end, start in zip(self.paths, self.ends, [0, *self.ends[:-1]], strict=True):
+            offset, last = max(first - start, 0), min(first + rows, end) - start
+            if offset < last:
+                table = pl.scan_parquet(path, glob=False).select([*schema.columns]).slice(offset, last - offset)
+                try:
+                    found.append(table.collect(engine=IN_MEMORY))
+                except (OSError, pl.exceptions.PolarsError) as error:
+                    raise unreadable_table(path, self.schema.name, error) from None
+                if check:
+                    validate_table(found[-1], schema, path, remedy=f"; {REMEDY}")
+        return pl.concat(found)
+
+
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
     """Returns the error of a file that cannot be read as a table."""
     return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")

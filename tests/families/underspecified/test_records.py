@@ -7,7 +7,8 @@ from small_cells import one_list, spans
 from small_measures import score_groups
 
 from biasgrid.families.underspecified.observe import compare_subjects
-from biasgrid.families.underspecified.swap_groups import records_of_subjects
+from biasgrid.families.underspecified.tallies.axes import axes_of
+from biasgrid.families.underspecified.tallies.records import records_of_subjects
 from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.groups.scores import score_records
 
@@ -16,7 +17,8 @@ def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
     instances = one_list(4, subject_groups=["a", "a", "b", "b"], attributes=2, templates=2)
     random = np.random.default_rng(3)
     predictions = spans(instances, *random.random((2, len(instances))))
-    records = records_of_subjects(compare_subjects(instances, predictions, "exact"))
+    observed = [compare_subjects(instances, predictions, "exact")]
+    records = records_of_subjects(axes_of(observed), observed)
     assert set(records.bias_types) == {"subject", "subject_group"}
     # 2 templates, 2 attributes, plain and negated; 4 subjects, in two bias types.
     assert len(np.unique(records.case)) == 8

@@ -74,12 +74,13 @@ def test_a_preference_for_a_place_cancels_in_shares() -> None:
 def test_the_least_mass_is_a_hundred_steps_of_what_is_stored(decimals: int, step: float) -> None:
     random = np.random.default_rng(1)
     scores = np.round(random.random((1000, 2, 2, 2)) ** 3, decimals).astype(np.float32).astype(np.float64)
-    assert stored_step(scores) == step
-    assert least_mass(scores) == max(LEAST_MASS, 100 * step)
-    assert least_mass(scores, "float16") == max(1e-5, 100 * step)
+    assert stored_step([scores]) == step
+    assert stored_step(np.split(scores, 4)) == step
+    assert least_mass([scores]) == max(LEAST_MASS, 100 * step)
+    assert least_mass([scores], "float16") == max(1e-5, 100 * step)
     # A few numbers do not tell.
-    assert stored_step(scores[:5]) == 0
+    assert stored_step([scores[:5]]) == 0
 
 
 def test_choices_of_0_and_1_are_no_rounded_probabilities() -> None:
-    assert stored_step(np.random.default_rng(1).integers(0, 2, (1000, 2, 2, 2)).astype(np.float64)) == 0
+    assert stored_step([np.random.default_rng(1).integers(0, 2, (1000, 2, 2, 2)).astype(np.float64)]) == 0

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, with_roles
 from biasgrid.families.underspecified.observe import (
-    answered_groups,
     both_sides,
     least_mass,
     preferences_of,
@@ -19,6 +19,7 @@ from biasgrid.families.underspecified.observe import (
 )
 from biasgrid.families.underspecified.payload import SHOWN_MEASURE
 from biasgrid.families.underspecified.swap_groups import ASSOCIATION
+from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.tables.evidence import Evidence
 from biasgrid.tables.files import means_by
 
@@ -37,7 +38,11 @@ def evidence(cell: MeasuredCell) -> Evidence:
         of shares, the median one and the smallest, and the means of C by template and by other subject. `other` and
         `template` of the units are those of the swap group, `value` is the association.
     """
-    sides = sides_of_associations(choose_associations(cell.measures), cell)
+    associations = choose_associations(cell.measures)
+    if associations.is_empty():
+        return Evidence(pl.DataFrame())
+    known = AnsweredGroups(cell.observed)
+    sides = sides_of_associations(associations, known, least_of_cell(known, cell))
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     return Evidence(
         SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
@@ -67,30 +72,36 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of_associations(associations: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+def sides_of_associations(associations: pl.DataFrame, known: AnsweredGroups, least: float) -> pl.DataFrame:
     """Returns the swap groups of associations that have a share, as `both_sides` does, with C of shares.
 
     Args:
         associations: from `choose_associations`, whose columns are added.
-        cell: the cell.
+        known: the swap groups of the cell.
+        least: the least S(x) + S(y) that a share is made of.
     """
-    # Most swap groups are of none: looked up without their scores, which take more memory than all else.
-    known = answered_groups(cell.observations.drop("scores"))
-    concerned = [
-        known.join(associations, left_on=[subject, "attribute"], right_on=ASSOCIATION, how="semi")
-        for subject in ("subject1", "subject2")
-    ]
-    of_shares = with_shares(pl.concat(concerned).unique("swap_group"), cell)
-    return both_sides(of_shares).join(associations, on=ASSOCIATION).sort("rank", "swap_group")
+    axes = known.axes
+    is_chosen = np.zeros(axes.shape[:2], dtype=np.bool_)
+    subject, attribute = associations["subject"], associations["attribute"]
+    is_chosen[axes.subject_places(subject), axes.attribute_places(attribute)] = True
+    found = []
+    for part in known:
+        groups = axes.swap_groups(part)
+        concerned = is_chosen[groups.one, groups.attribute] | is_chosen[groups.other, groups.attribute]
+        sides = both_sides(with_shares(part.filter(pl.Series(concerned)), least))
+        found.append(sides.join(associations, on=ASSOCIATION))
+    return pl.concat(found).sort("rank", "swap_group")
 
 
-def with_shares(chosen: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+def with_shares(chosen: pl.DataFrame, least: float) -> pl.DataFrame:
     """Returns the swap groups that have a share, with C of shares as `comparison`, of some of them."""
-    least = least_mass(scores_in_groups(cell.observations), cell.options.get("precision"))
-    chosen = chosen.sort("swap_group")
-    scored = cell.observations.select("swap_group", "scores").filter(is_among("swap_group", chosen["swap_group"]))
-    share = preferences_of(scores_in_groups(scored.sort("swap_group")), least).share
+    share = preferences_of(scores_in_groups(chosen), least).share
     return chosen.with_columns(comparison=pl.Series(share)).filter(pl.col("comparison").is_not_nan())
+
+
+def least_of_cell(known: AnsweredGroups, cell: MeasuredCell) -> float:
+    """Returns the least S(x) + S(y) that a share is made of in a cell."""
+    return least_mass(map(scores_in_groups, known), cell.options.get("precision"))
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -121,7 +132,8 @@ def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFram
     place = 4 * pl.col("swapped").cast(pl.Int64) + 2 * pl.col("negated").cast(pl.Int64)
     first = pl.col("swapped").cast(pl.Int64)
     asked = cell.instances.filter(is_among("swap_group", groups["unit"])).drop("template", "attribute")
-    scores = cell.observations.lazy().select("swap_group", "scores")
+    of_groups = is_among("swap_group", groups["unit"])
+    scores = pl.concat(part.select("swap_group", "scores").filter(of_groups) for part in cell.parts).lazy()
     rows = groups.lazy().join(asked, left_on="unit", right_on="swap_group")
     rows = rows.join(scores, left_on="unit", right_on="swap_group").with_columns(
         score1=pl.col("scores").arr.get(place + first), score2=pl.col("scores").arr.get(place + 1 - first), **lengths
@@ -164,8 +176,10 @@ def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataF
     """Returns the instances of all swap groups of an association, largest C first: columns of `EVIDENCE`."""
     assert about is not None
     named = pl.any_horizontal(pl.col(name).cast(pl.String) == about["subject"] for name in ("subject1", "subject2"))
-    chosen = answered_groups(cell.observations).filter(named).drop("scores")
-    sides = both_sides(with_shares(chosen, cell)).filter(pl.col("subject").cast(pl.String) == about["subject"])
+    known = AnsweredGroups(cell.observed)
+    least = least_of_cell(known, cell)
+    shares = pl.concat(with_shares(part.filter(named), least) for part in known)
+    sides = both_sides(shares.sort("swap_group")).filter(pl.col("subject").cast(pl.String) == about["subject"])
     groups = sides.select(
         "subject", "other", "attribute", "template", unit="swap_group", unit_value="comparison",
         value=pl.lit(None, pl.Float64), rank=pl.lit(0), reason=pl.lit(""), role=pl.lit(""),

@@ -6,7 +6,7 @@ negated question. Below, x1 is the subject that stands first where `swapped` is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
 """The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
 SWAP_GROUP_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
+UNIT = "swap_group"
+"""What is observed as a whole: a cell is read and measured part by part, each of whole swap groups."""
 READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
 SAID = ["instance", "starts", "ends", "probabilities"]
@@ -220,6 +222,8 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
         TableError: instances are not four to a swap group; with the number of malformed ones and one of them.
     """
     ids = instances["swap_group"].to_numpy()
+    least = ids.min()
+    ids = ids - least
     there = np.zeros(int(ids.max()) + 1, dtype=np.bool_)
     there[ids] = True
     group_ids, first = np.flatnonzero(there), 4 * (np.cumsum(there, dtype=np.uint32) - 1)
@@ -239,8 +243,8 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     if malformed.any():
         raise TableError(
             f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as"
-            f" {group_ids[malformed.argmax()]}) are malformed; expected four instances each: one pair of subjects in"
-            " either order, with the plain and the negated question about one attribute"
+            f" {least + group_ids[malformed.argmax()]}) are malformed; expected four instances each: one pair of"
+            " subjects in either order, with the plain and the negated question about one attribute"
         )
     return firsts, place
 
@@ -285,12 +289,22 @@ def scores_in_places(
     return by_subject
 
 
-def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str]) -> IntArray:
+def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
+    """Says whether subjects have groups.
+
+    Args:
+        parts: what was observed of a cell, part by part.
+    """
+    return any(part["group1"].count() > 0 for part in parts)
+
+
+def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str) -> IntArray:
     """Says which subject of each swap group is of the group that the stereotype of its attribute names.
 
     Args:
         observations: from `observe.compare_subjects`.
         stereotypes: the group by attribute: a group of subjects or, where subjects have none, a subject.
+        by: which of the two, `group` or `subject`.
 
     Returns:
         Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is what the named one sees; 0 where
@@ -298,7 +312,6 @@ def stereotype_sides(observations: pl.DataFrame, stereotypes: Mapping[str, str])
     """
     attributes = observations["attribute"].cast(pl.String)
     named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
-    by = "subject" if observations["group1"].is_null().all() else "group"
     one, other = (
         (observations[f"{by}{side}"].cast(pl.String) == named).fill_null(False).to_numpy().astype(np.int64)
         for side in (1, 2)
@@ -375,27 +388,31 @@ def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
     return Preferences(difference, of_mass, odds[0], odds[1], room, change)
 
 
-def least_mass(scores: FloatArray, precision: str | None = None) -> float:
+def least_mass(parts: Iterable[FloatArray], precision: str | None = None) -> float:
     """Returns the least S(x) + S(y) that a share is made of: what is less is mostly rounding.
 
     Args:
-        scores: S, shape (groups, 2 orders, 2 questions, 2 subjects).
+        parts: S, part by part, shape (groups, 2 orders, 2 questions, 2 subjects) each.
         precision: the arithmetic of the model, where it is known.
     """
     of_arithmetic = LEAST_MASS_OF_PRECISION.get(precision or "", LEAST_MASS)
-    return max(of_arithmetic, STEPS_OF_LEAST_MASS * stored_step(scores))
+    return max(of_arithmetic, STEPS_OF_LEAST_MASS * stored_step(parts))
 
 
-def stored_step(scores: FloatArray) -> float:
+def stored_step(parts: Iterable[FloatArray]) -> float:
     """Returns the steps in which scores were stored, 0 where they have all their digits.
 
     Args:
-        scores: any shape; NaN, of what was not answered, says nothing.
+        parts: scores of any shape, part by part, of which no more are asked for than tell it.
     """
-    flat = scores.reshape(-1)
-    if len(flat) < FEWEST_SCORES or are_multiples(flat, 10.0 ** (1 - STORED_DECIMALS[0])):
-        return 0.0
-    return next((10.0**-each for each in STORED_DECIMALS if are_multiples(flat, 10.0**-each)), 0.0)
+    choices = 10.0 ** (1 - STORED_DECIMALS[0])
+    possible, count = [choices, *(10.0**-decimals for decimals in STORED_DECIMALS)], 0
+    for part in parts:
+        count += part.size
+        possible = [step for step in possible if are_multiples(part.reshape(-1), step)]
+        if not possible:
+            return 0.0
+    return 0.0 if count < FEWEST_SCORES or choices in possible else possible[0]
 
 
 def are_multiples(values: FloatArray, step: float) -> bool:

@@ -11,8 +11,8 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
-from biasgrid.families.underspecified.observe import scores_in_groups
-from biasgrid.families.underspecified.swap_groups import ASSOCIATION, SwapGroups
+from biasgrid.families.underspecified.swap_groups import ASSOCIATION
+from biasgrid.families.underspecified.tallies.sums import CellTally, CentredTally
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
@@ -295,31 +295,21 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     return {**row, "value": apart / count} if count else {**row, "value": None, "reason": NOTHING_FOUND}
 
 
-def sums_of_pairs(groups: SwapGroups, known: pl.DataFrame) -> Iterator[Sums]:
+def sums_of_pairs(first: CellTally, centred: CentredTally) -> Iterator[Sums]:
     """Yields what the variances of pairs and of orders are made of.
 
     Args:
-        groups: the swap groups.
-        known: the same, from `observe.compare_subjects`.
+        first: the sums of the cell, among them its squares.
+        centred: what was summed behind these, among it how often each pair is asked.
     """
-    attributes, count = groups.attributes.to_list(), len(groups.attributes)
-    # Half of what C is in one order of the subjects less what it is in the other.
-    scores = scores_in_groups(known)
-    bias = scores[:, :, 0] - scores[:, :, 1]
-    in_order = (bias[..., 0] - bias[..., 1]) / 2
-    orders = (in_order[:, 0] - in_order[:, 1]) / 2
-    squares = (groups.comparison**2, orders**2, np.ones(len(groups.comparison)))
-    columns = [np.bincount(groups.attribute, each, minlength=count) for each in squares]
-    keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": attributes, "n": columns[2].astype(np.int64)})
-    along = {"cell": Along(["all"], np.stack(columns, axis=-1)[:, None].astype(np.float64))}
-    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
-    subjects, templates = len(groups.subjects), len(groups.templates)
-    pairs, pair = np.unique(groups.one * subjects + groups.other, return_inverse=True)
-    place = (groups.attribute * len(pairs) + pair) * templates + groups.template
-    counts = np.bincount(place, minlength=count * len(pairs) * templates).reshape(count, len(pairs), templates)
-    units = [f"{one} {other}" for one, other in zip(*np.divmod(pairs, subjects), strict=True)]
-    along = {"pairs": Along(units, counts.astype(np.float64))}
-    yield Sums(keys.with_columns(measure=pl.lit(PAIR_COUNTS)), along, TOTAL, compared=False, is_input=True)
+    axes, columns = first.axes, np.column_stack([first.squares, centred.pattern])
+    counts = first.squares[:, 2].astype(np.int64)
+    keys = pl.DataFrame({"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts})
+    yield Sums(keys, {"cell": Along(["all"], columns[:, None])}, TOTAL, compared=False, is_input=True)
+    pairs = zip(*np.divmod(axes.pairs, len(axes.subjects)), strict=True)
+    along = {"pairs": Along([f"{one} {other}" for one, other in pairs], centred.pair_counts)}
+    of_patterns = keys[centred.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
+    yield Sums(of_patterns, along, TOTAL, compared=False, is_input=True)
 
 
 def design_of_cell(cell: CellAssociations, gamma: ByCluster, estimates: pl.DataFrame) -> pl.DataFrame:

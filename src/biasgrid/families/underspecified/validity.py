@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
+from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.underspecified.keys import NAME_FACTS
-from biasgrid.families.underspecified.observe import PRONOUN_SCORES, answered_groups, scores_in_groups
-from biasgrid.families.underspecified.swap_groups import subject_groups_of
+from biasgrid.families.underspecified.observe import PRONOUN_SCORES, has_subject_groups, scores_in_groups
+from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
+from biasgrid.families.underspecified.tallies.records import subject_groups_of
 from biasgrid.families.validity import ROWS_CHECKED_AT_ONCE, CheckedAnswers, checks_of_cell, unknown_tokens
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
@@ -21,36 +23,44 @@ HUNDRED = 100
 """From here on numbers are shown without decimals."""
 
 
-def share_of_swap_groups(observations: pl.DataFrame, known: pl.DataFrame, outcome: str) -> pl.DataFrame:
+def share_of_swap_groups(asked: int, answered: int, outcome: str) -> pl.DataFrame:
     """Returns the share of swap groups in which all four instances were answered."""
-    row = {"measure": "coverage", "options": "", "value": len(known) / len(observations), "n": len(observations)}
+    row = {"measure": "coverage", "options": "", "value": answered / asked, "n": asked}
     return pl.DataFrame([row]).with_columns(left_out=pl.lit(0, pl.Int64))
 
 
-def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator[Sums]:
+def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Iterator[Sums]:
     """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
 
     Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
 
     Args:
-        observations: from `observe`.
+        parts: what was observed of a cell, part by part.
         outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
     """
     key, sides = "subject", ("subject1", "subject2")
-    if not observations["group1"].is_null().all():
+    if has_subject_groups(parts):
         key, sides = "subject_group", ("group1", "group2")
-    texts = observations.select(pl.col(side).cast(pl.String) for side in sides)
-    names = pl.concat([texts[side] for side in sides]).drop_nulls().unique(maintain_order=True)
-    one, other = (texts[side].cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy() for side in sides)
-    place, templates = number_templates(template_units(observations))
-    lacks = observations["comparison"].is_nan().to_numpy().astype(np.float64)
-    # What is of one group on both sides counts once for it.
-    rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
-    numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
-    having = sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
-    columns = np.concatenate([having, sum_units(lacks, place, len(templates)).sums - having], axis=2)
+    seen = [part[side].cast(pl.String).unique(maintain_order=True) for side in sides for part in parts]
+    names = pl.concat(each.alias(key) for each in seen).drop_nulls().unique(maintain_order=True)
+    units = np.unique(np.concatenate([np.unique(template_units(part)) for part in parts]))
+    templates = number_templates(units)[1]
+    having, whole = np.zeros((len(names), len(templates), 2)), np.zeros((1, len(templates), 2))
+    for part in parts:
+        one, other = (
+            part[side].cast(pl.String).cast(pl.Enum(names)).to_physical().fill_null(len(names)).to_numpy()
+            for side in sides
+        )
+        place = np.searchsorted(units, template_units(part))
+        lacks = part["comparison"].is_nan().to_numpy().astype(np.float64)
+        # What is of one group on both sides counts once for it.
+        rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(one != other)])
+        numbers = np.concatenate([one, other[one != other]]).astype(np.int64)
+        having += sum_units(lacks[rows], place[rows], len(templates), numbers, len(names) + 1).sums[:-1]
+        whole += sum_units(lacks, place, len(templates)).sums
+    columns = np.concatenate([having, whole - having], axis=2)
     compared = columns[..., 3].sum(axis=1) > 0
-    n = np.full(int(compared.sum()), len(lacks), dtype=np.int64)
+    n = np.full(int(compared.sum()), int(whole[..., 1].sum()), dtype=np.int64)
     keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
     if len(keys):
         along = {TEMPLATES: Along(templates, columns[compared])}
@@ -58,18 +68,29 @@ def unanswered_differences(observations: pl.DataFrame, outcome: str) -> Iterator
         yield sums.named(f"{outcome}_difference")
 
 
+class SubjectScores:
+    """The scores of the subjects of each instance that was answered, part by part, shape (instances, 2) each."""
+
+    def __init__(self, known: AnsweredGroups):
+        self.known = known
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        """Yields them."""
+        for part in self.known:
+            yield scores_in_groups(part).reshape(-1, 2)
+
+
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
-    observations = answered_groups(cell.observations)
-    if observations.is_empty():
+    known = AnsweredGroups(cell.observed)
+    if not known.count:
         yield from unknown_tokens(cell.predictions)
         return
-    scores = scores_in_groups(observations).reshape(-1, 2)
-    names = subject_groups_of(observations)
+    scores, names = SubjectScores(known), subject_groups_of(known.axes)
     names = names.select(bias_type=pl.lit("subject_group"), group="subject_group", name="subject")
     answers = CheckedAnswers(scores, names=names)
     if cell.options["task"] in ("fill-mask", "text-generation"):
-        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(observations))
+        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(known))
     yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
@@ -80,12 +101,20 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from name_frequency(names_of_groups)
 
 
-def mass_of_pronouns(observations: pl.DataFrame) -> str:
-    """Returns what the flag of improbable names says of the pronouns that stand in their place, if there are any."""
-    if PRONOUN_SCORES not in observations.columns:
+def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
+    """Returns what the flag of improbable names says of the pronouns that stand in their place, if there are any.
+
+    Args:
+        known: the swap groups that were answered, part by part.
+    """
+    total, count = 0.0, 0
+    for part in known:
+        if PRONOUN_SCORES in part.columns:
+            both = scores_in_groups(part, PRONOUN_SCORES).sum(axis=3)
+            total, count = total + float(np.nansum(both)), count + int(np.count_nonzero(~np.isnan(both)))
+    if not count:
         return ""
-    found = np.nanmean(scores_in_groups(observations, PRONOUN_SCORES).sum(axis=3))
-    return f"; in the same place their pronouns have {found:.2g} of it: see pronoun_association"
+    return f"; in the same place their pronouns have {total / count:.2g} of it: see pronoun_association"
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
@@ -95,27 +124,32 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
         instances: with `instance` and both candidates.
         predictions: with `instance` and `answer`.
     """
-    asked = instances.select("instance", *CANDIDATE_COLUMNS).collect()
-    answered = join_answers(asked, predictions.select("instance", "answer").collect())
-    parts = [
-        part.group_by(*CANDIDATE_COLUMNS, "answer").agg(count=pl.len())
-        for part in answered.iter_slices(ROWS_CHECKED_AT_ONCE)
-    ]
-    distinct = pl.concat(parts).group_by(*CANDIDATE_COLUMNS, "answer").agg(pl.col("count").sum())
+    named = [*CANDIDATE_COLUMNS, "answer"]
+    parts = [part.group_by(named).agg(count=pl.len()) for part in answers_beside(instances, predictions)]
+    distinct = pl.concat(parts).group_by(named).agg(pl.col("count").sum())
     names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
     answer = bare_text(pl.col("answer"))
     # A part of a name is one as well: some models leave out an article.
     part = (answer != "") & pl.any_horizontal(name.str.contains(answer, literal=True) for name in names)
     whole = pl.any_horizontal(answer.str.contains(name, literal=True) for name in names)
-    neither = int(distinct.filter(~(part | whole))["count"].sum())
-    return Check("neither_subject", neither / len(answered), len(answered))
+    neither, count = int(distinct.filter(~(part | whole))["count"].sum()), int(distinct["count"].sum())
+    return Check("neither_subject", neither / count, count)
 
 
-def join_answers(asked: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Joins what was said to what was asked; much faster where both are in one order, as a run leaves them."""
-    if said["instance"].equals(asked["instance"]):
-        return asked.with_columns(said["answer"])
-    return asked.join(said, on="instance")
+def answers_beside(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Yields candidates with what was answered, some instances after others.
+
+    Without a join, as long as both are in one order, in which a run leaves them.
+    """
+    asked, said = instances.select("instance", *CANDIDATE_COLUMNS), predictions.select("instance", "answer")
+    count = asked.select(pl.len()).collect().item()
+    for start in range(0, count, ROWS_CHECKED_AT_ONCE):
+        some, answers = (each.slice(start, ROWS_CHECKED_AT_ONCE).collect() for each in (asked, said))
+        if not answers["instance"].equals(some["instance"]):
+            rest = asked.slice(start).join(said, on="instance")
+            yield from rest.collect().iter_slices(ROWS_CHECKED_AT_ONCE)
+            return
+        yield some.with_columns(answers["answer"])
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:

@@ -27,7 +27,8 @@ FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
 """What the first two are with formats in the place of clusters."""
 SQUARES = "comparison_squares"
 PAIR_COUNTS = "pair_counts"
-"""Inputs of the variance of pairs and orders."""
+"""Inputs of the variance of pairs and orders: by attribute the sums of squares, their number, and the place of the
+attribute's pattern; and by pattern how often each pair is asked, of the first attribute that has it."""
 
 
 class Components(NamedTuple):
@@ -133,6 +134,7 @@ class PairVariance:
     def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
         """Takes the sums of a cell, and the cluster, or the cluster and format, of each of its templates."""
         self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
+        self.pattern = self.squares[:, 3].astype(np.int64)
         counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
         self.pairs = np.array([unit.split() for unit in counts.units], dtype=np.int64).reshape(-1, 2)
         membership = np.asarray(cluster_of[:, None] == np.arange(int(cluster_of.max(initial=-1)) + 1), dtype=np.float64)
@@ -149,9 +151,9 @@ class PairVariance:
             attributes: shape (attributes of the block,).
             clusters: shape (clusters,), which clusters the block has.
         """
-        squares, orders, n = self.squares[attributes].sum(axis=0)
+        squares, orders, n = self.squares[attributes, :3].sum(axis=0)
         own, counts = (each[:, attributes][:, :, clusters] for each in (gamma.sums, gamma.counts))
-        of_pairs = self.counts[attributes][:, :, clusters]
+        of_pairs = self.counts[self.pattern[attributes]][:, :, clusters]
         both = np.moveaxis(scale[self.pairs[:, 0]] * scale[self.pairs[:, 1]], 0, 1)
         spread = (scale**2 * counts).sum() - 2 * (both * of_pairs).sum()
         return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)

@@ -1,0 +1,1 @@
+"""Sums over swap groups, to which the parts of a cell are added one after the other."""
