@@ -230,7 +230,8 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue
-        models = [model.name for model in run.models if model.name in set(examples["model"])]
+        known = set(examples["model"].unique())
+        models = [model.name for model in run.models if model.name in known]
         none = (tables.measures.clear(), tables.parts.clear())
         cells = {model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models}
         if found := make(cells):
