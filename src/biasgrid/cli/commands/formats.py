@@ -82,7 +82,7 @@ class FormatCommands(Commands):
                 about = f"Example: `biasgrid {self.name} {name} {line}`" if line else None
                 command = printing_command(load_reference(of_verbs[place]))
                 commands.command(name, cls=Command, epilog=about)(command)
-        return typer.main.get_group(commands).commands
+        return {**typer.main.get_group(commands).commands}
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Returns the formats, in the order of the families."""
