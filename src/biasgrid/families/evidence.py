@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.payload import PageColumns, differing_words, in_ten_thousandths, table_layout, word_diff
+from biasgrid.families.payload import (
+    PageColumns,
+    differing_words,
+    in_ten_thousandths,
+    page_rows,
+    table_layout,
+    word_diff,
+)
 from biasgrid.tables.evidence import EVIDENCE, Evidence
 from biasgrid.tables.measures import MEASURE_KEYS
 
@@ -215,7 +222,7 @@ def example_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView
     return {
         "measure": first["measure"],
         "options": first["options"],
-        "value": in_ten_thousandths(first["value"]),
+        "value": in_ten_thousandths(rows["value"].head(1))[0],
         "reason": first["reason"],
         "about": [first[key] for key in EXAMPLE_KEYS if first[key] is not None] + groups.to_list(),
         "explain": [] if view.option else [(name, first[name]) for name in explained],
@@ -233,7 +240,7 @@ def unit_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -
     """
     first = rows.row(0, named=True)
     found = {
-        "value": in_ten_thousandths(first["unit_value"]),
+        "value": in_ten_thousandths(rows["unit_value"].head(1))[0],
         "role": first["role"],
         "template": first["template"],
         "other": first["other"] if first["subject"] is not None else None,
@@ -250,11 +257,7 @@ def texts_and_scores(rows: pl.DataFrame) -> list[dict[str, Any]]:
     means = rows.group_by("group").agg(mean=pl.col("score").mean())
     ordered = rows.join(means, on="group", how="left", nulls_equal=True, maintain_order="left")
     ordered = ordered.sort("mean", descending=True, nulls_last=True, maintain_order=True)
-    return [
-        {name: row[name] for name in UNIT_COLUMNS}
-        | {name: in_ten_thousandths(row[name]) for name in ("score", "other_score")}
-        for row in ordered.to_dicts()
-    ]
+    return page_rows(ordered, UNIT_COLUMNS, ("score", "other_score"))
 
 
 def marked_parts(texts: pl.Series) -> pl.Series:

@@ -6,12 +6,12 @@ them, and the words in which two texts differ.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import numpy as np
 import polars as pl
 from rapidfuzz.distance import Indel
 
@@ -101,34 +101,40 @@ SCALE = 10_000
 """Numbers of the page are in ten-thousandths, whole ones but for small numbers."""
 SHOWN_DIGITS = 3
 """Of so many significant digits are the numbers that the page shows."""
+POWERS_OF_TEN = np.array([10.0**digits for digits in range(16)])
+"""From these numbers on a whole number has a further digit. Larger ones than the last are whole as floats."""
 
 
-def in_ten_thousandths(values: pl.Series | float | None) -> Any:
-    """Returns numbers in ten-thousandths, None where there is none: a list of those of a series.
+def in_ten_thousandths(values: pl.Series) -> list[float | None]:
+    """Returns numbers in ten-thousandths, None where there is none.
 
     They are whole, but for numbers below 0.01, which have the three significant digits that the page shows. What would
     end in 5 where the page rounds it once more moves on to the side on which the number lies, so that this gives what
     rounding the number at once would.
     """
-    if isinstance(values, pl.Series):
-        return [scaled_number(value) for value in values.to_list()]
-    return scaled_number(values)
-
-
-def scaled_number(value: float | None) -> float | None:
-    """Returns one number as `in_ten_thousandths` does."""
-    exact = None if value is None else value * SCALE
+    exact = values.cast(pl.Float64).to_numpy() * SCALE
     # Floats that are infinite or no number have no place in JSON.
-    if exact is None or not math.isfinite(exact):
-        return None
-    whole = round(exact)
-    unit = 10 ** max(len(str(abs(whole))) - SHOWN_DIGITS, 0)
-    if abs(exact) < 10 ** (SHOWN_DIGITS - 1):
-        small = float(f"{exact:.{SHOWN_DIGITS}g}")
-        return int(small) if small.is_integer() else small
-    if unit > 1 and abs(whole) % unit == unit // 2 and exact != whole:
-        whole += 1 if exact > whole else -1
-    return whole
+    is_number = np.isfinite(exact)
+    exact = np.where(is_number, exact, 0.0)
+    whole = np.rint(exact)
+    size = np.abs(whole)
+    unit = POWERS_OF_TEN[np.maximum(np.searchsorted(POWERS_OF_TEN, size, side="right") - SHOWN_DIGITS, 0)]
+    is_middle = (unit > 1) & (np.fmod(size, unit) == unit // 2) & (exact != whole)
+    whole += np.where(is_middle, np.sign(exact - whole), 0)
+    scaled: list[float | None] = [int(number) for number in whole.tolist()]
+    for place in np.flatnonzero(np.abs(exact) < POWERS_OF_TEN[SHOWN_DIGITS - 1]).tolist():
+        small = float(f"{exact[place]:.{SHOWN_DIGITS}g}")
+        scaled[place] = int(small) if small.is_integer() else small
+    for place in np.flatnonzero(~is_number).tolist():
+        scaled[place] = None
+    return scaled
+
+
+def page_rows(rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns rows as dictionaries: some columns as they are, and others, which are numbers, in ten-thousandths."""
+    columns = {name: rows[name].to_list() for name in names}
+    columns |= {name: in_ten_thousandths(rows[name]) for name in numbers}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 ColumnKind = Literal["name", "text", "number", "interval", "count", "template"]

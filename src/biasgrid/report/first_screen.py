@@ -169,9 +169,9 @@ def tiles_of(
         "label": "Test",
         "number": f"p {format_p(p)}" if p is not None else "\N{EN DASH}",
         "what": "" if p is None else Overall(p, 1).claim,
-        "said": f"{int(counts['value'].sum()):,} of {tested:,} tested one by one are significant."
+        "said": f"{int(counts['value'].sum()):,} of {tested:,} single tests are significant."
         if tested
-        else "Nothing was tested: read the interval.",
+        else "Nothing was tested. Read the interval instead.",
     }
     return [*claims, test, coverage_tile(run, model, dataset, lines), *(one for one in tiles if one["is_evidence"])]
 
@@ -217,7 +217,7 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
         no_proof = "" if more else f" That is no proof of fairness{f': {row.unseen}' if row.unseen else ''}."
         return row.claim, f"(p {row.p}).{no_proof} {count}"
     rest = len(judged) - len(more)
-    others = f"In the other {rest} nothing more than noise was found. " if more and rest else ""
+    others = f"In the other {rest if rest > 1 else 'one'}, nothing beyond noise was found. " if more and rest else ""
     none = "That is no proof of fairness. " if not more else ""
     said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
     return said, f"{others}{none}{count}"
@@ -230,7 +230,8 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue
-        models = [model.name for model in run.models if model.name in set(examples["model"])]
+        known = set(examples["model"].unique())
+        models = [model.name for model in run.models if model.name in known]
         none = (tables.measures.clear(), tables.parts.clear())
         cells = {model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models}
         if found := make(cells):

@@ -48,7 +48,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
         held = {**content_blocks.shared, **split}
-        evidence: dict[str, list[dict[str, Any]]] = {}
+        evidence: dict[str, list[str]] = {}
         for dataset in datasets:
             held |= content_blocks.columns[dataset]
             evidence |= content_blocks.evidence[dataset]

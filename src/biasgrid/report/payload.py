@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.evidence import Sentences, example_payloads
-from biasgrid.families.payload import CellTables, in_ten_thousandths, tables_of_groups
+from biasgrid.families.payload import CellTables, page_rows, tables_of_groups
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import measure_range, shown_range
@@ -36,12 +36,12 @@ class Blocks:
     Attributes:
         shared: what every page has, packed.
         columns: of each dataset the numbers of its cells, packed.
-        evidence: of each dataset the sentences that its cells may carry.
+        evidence: of each dataset the sentences that its cells may carry, each number's as JSON.
     """
 
     shared: Mapping[str, str]
     columns: Mapping[str, Mapping[str, str]]
-    evidence: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+    evidence: Mapping[str, Mapping[str, list[str]]]
 
 
 def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
@@ -67,7 +67,7 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
     compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
     columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
-    evidence: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in datasets}
+    evidence: dict[str, dict[str, list[str]]] = {name: {} for name in datasets}
     # A page is of one pair of models, and unpacks no other.
     for (name, *pair), rows in compared.items():
         columns[name]["/".join(["compared", name, *pair])] = packed_block(compared_rows(rows))
@@ -75,7 +75,11 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
         of = datasets[dataset]
         rows = tables.summary.filter(model=model, dataset=dataset)
         columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, of, common[dataset], rows))
-        evidence[dataset][f"evidence/{model}/{dataset}"] = evidence_by_weight(cell, of, common[dataset])
+        evidence[dataset][f"evidence/{model}/{dataset}"] = [
+            # At once, as lists by the million hold up the garbage collector, and each is packed several times.
+            json_text(example)
+            for example in evidence_by_weight(cell, of, common[dataset])
+        ]
     return Blocks(shared, columns, evidence)
 
 
@@ -144,11 +148,6 @@ def asked_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
     return cells.agg(flag=flag, is_withheld=is_withheld).to_dicts()
 
 
-def of_row(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Returns some fields of a row, and its numbers as the page has them."""
-    return {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in PAYLOAD_NUMBERS}
-
-
 def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns how two models differ on a dataset, as far as rule compare keeps it."""
     names = (
@@ -162,19 +161,13 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
         "other_mark",
         "reason",
     )
-    return [
-        {name: row[name] for name in names} | {name: in_ten_thousandths(row[name]) for name in COMPARED_COLUMNS}
-        for row in comparisons.to_dicts()
-    ]
+    return page_rows(comparisons, names, COMPARED_COLUMNS)
 
 
 def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns in which order the models of a dataset stand, with the intervals of their ranks."""
     ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
-    return [
-        {name: row[name] for name in RANKED_COLUMNS} | {"value": in_ten_thousandths(row["value"])}
-        for row in ordered.to_dicts()
-    ]
+    return page_rows(ordered, RANKED_COLUMNS, ("value",))
 
 
 def dataset_block(dataset: ReportDataset, cells: Mapping[tuple[str, str], CellTables]) -> dict[str, Any]:
@@ -194,16 +187,15 @@ def cell_block(
     numbers of all parts.
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
-    own = {"summary": [of_row(row, keys) for row in summary.to_dicts()]}
+    own = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
     if make := getattr(dataset.module("payload"), "cell_payload", None):
         parts: dict[str, Any] = make(cell, shared)
         return own | parts
     if tables := tables_of_groups(cell.measures) if dataset.reference else []:
         return own | {"tables": tables}
     keyed = cell.measures.join(of_wholes(cell.measures), on=cell.measures.columns, how="anti", nulls_equal=True)
-    carried = keyed.head(MOST_KEYED).to_dicts()
     names = ("measure", "options", "n", *MEASURE_KEYS)
-    return own | {"keyed": [of_row(row, names) for row in carried], "keyed_of": len(keyed)}
+    return own | {"keyed": page_rows(keyed.head(MOST_KEYED), names, PAYLOAD_NUMBERS), "keyed_of": len(keyed)}
 
 
 def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -215,17 +207,17 @@ def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping
     return example_payloads(cell.examples, told.explained, told.view) if told else example_payloads(cell.examples)
 
 
-def blocks_within_limit(evidence: Mapping[str, list[dict[str, Any]]], room: float) -> dict[str, str]:
+def blocks_within_limit(evidence: Mapping[str, Sequence[str]], room: float) -> dict[str, str]:
     """Returns blocks of as many examples as fit, the same number of each cell.
 
     Args:
-        evidence: the examples of each cell, by the id of its block.
+        evidence: the examples of each cell, as JSON, by the id of its block.
         room: how many bytes they may take with what is around them.
     """
 
     def carrying(most: int) -> dict[str, str]:
         return {
-            name: packed_block({"examples": examples[:most], "of": len(examples)})
+            name: packed_text(f'{{"examples":[{",".join(examples[:most])}],"of":{len(examples)}}}')
             for name, examples in evidence.items()
             if examples[:most]
         }
@@ -242,5 +234,14 @@ def blocks_within_limit(evidence: Mapping[str, list[dict[str, Any]]], room: floa
 
 def packed_block(value: Any) -> str:
     """Returns JSON, compressed, in letters that a page may hold."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return packed_text(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Returns JSON in as few letters as possible."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def packed_text(text: str) -> str:
+    """Returns a text, compressed, in letters that a page may hold."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

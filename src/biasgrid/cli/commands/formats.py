@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterator
+from functools import cached_property, wraps
+from typing import Any
 
 import typer
 
 from biasgrid.base.references import load_reference
 from biasgrid.cli.output import Command, Commands, console, report_errors
-from biasgrid.config.registry import BUILT_IN
-from biasgrid.families.family import Format
-
-imports = typer.Typer(cls=Commands, no_args_is_help=True, help="Imports files of other projects.")
-exports = typer.Typer(cls=Commands, no_args_is_help=True, help="Exports tables as files of other projects.")
-
-
-@imports.callback()
-@exports.callback()
-def formats() -> None:
-    """Keeps the format a word of its own, though there is one alone."""
 
 
 def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
@@ -57,23 +47,57 @@ EXAMPLES = {
 
 LOGS = "biasgrid.formats.logs.commands"
 FORMATS_OF_ALL = {
-    "lm-eval": Format(f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
-    "inspect": Format(f"{LOGS}:import_inspect"),
-    "eee": Format(f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
+    "lm-eval": (f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
+    "inspect": (f"{LOGS}:import_inspect", ""),
+    "eee": (f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
 }
-"""Formats that any family may be in."""
+"""Formats that any family may be in: the references of their importer and of their exporter."""
 
 
-def example(verb: str, name: str, line: str) -> str | None:
-    """Returns the example of a command's help, None of a format without one."""
-    return f"Example: `biasgrid {verb} {name} {line}`" if line else None
+def references() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yields all formats, those of the families first, with the references of their importer and exporter."""
+    from biasgrid.config.registry import BUILT_IN
+
+    for family in BUILT_IN.families:
+        for name, each in BUILT_IN.family(family).formats.items():
+            yield name, (each.importer, each.exporter)
+    yield from FORMATS_OF_ALL.items()
 
 
-for _formats in (*(BUILT_IN.family(name).formats for name in BUILT_IN.families), FORMATS_OF_ALL):
-    for _name, _format in _formats.items():
-        _importing, _exporting = EXAMPLES.get(_name, ("", ""))
-        _about = example("import", _name, _importing)
-        imports.command(_name, cls=Command, epilog=_about)(printing_command(load_reference(_format.importer)))
-        if _format.exporter:
-            _about = example("export", _name, _exporting)
-            exports.command(_name, cls=Command, epilog=_about)(printing_command(load_reference(_format.exporter)))
+class FormatCommands(Commands):
+    """A command for each format. The families, which know them, are imported when the first one is asked for."""
+
+    verbs = ("import", "export")
+
+    @cached_property
+    def by_format(self) -> dict[str, Any]:
+        """The commands of this verb by their formats."""
+        place = self.verbs.index(self.name or "")
+        commands = typer.Typer(cls=Commands, rich_markup_mode="markdown")
+        # With one command alone the format would be no word of its own.
+        commands.callback()(lambda: None)
+        for name, of_verbs in references():
+            if of_verbs[place]:
+                line = EXAMPLES.get(name, ("", ""))[place]
+                about = f"Example: `biasgrid {self.name} {name} {line}`" if line else None
+                command = printing_command(load_reference(of_verbs[place]))
+                commands.command(name, cls=Command, epilog=about)(command)
+        return {**typer.main.get_group(commands).commands}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Returns the formats, in the order of the families."""
+        return [*self.by_format]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Returns the command of a format, None where there is none."""
+        return self.by_format.get(cmd_name)
+
+
+imports = typer.Typer(cls=FormatCommands, no_args_is_help=True, help="Imports files of other projects.")
+exports = typer.Typer(cls=FormatCommands, no_args_is_help=True, help="Exports tables as files of other projects.")
+
+
+@imports.callback()
+@exports.callback()
+def formats() -> None:
+    """Stands for a group without commands of its own, which typer refuses otherwise."""

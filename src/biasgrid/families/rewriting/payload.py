@@ -43,8 +43,9 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         "tables": [
             *page_table(
                 "Pairs of groups",
-                "How alike answers to a prompt for two groups are, how alike two answers to one text are (the noise "
-                "floor), and how much less alike the former are, prompt by prompt; the largest first.",
+                "How similar the answers to a prompt are for two groups, how similar two answers to the same text are "
+                "(the noise floor), and the difference between the two, averaged over prompts. The largest differences "
+                "come first.",
                 with_similarity_null(of_pairs),
                 {
                     "By": ("name", "by"), **PAIR, "Similarity": ("number", "similarity"),
@@ -54,8 +55,8 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "How answers end",
-                "Shares of the answers for a group that decline, are empty or are cut; those that decline or are empty "
-                "have no similarity or score.",
+                "The share of answers for each group that refuse, are empty or are cut short. Answers that refuse or "
+                "are empty have no similarity and no score.",
                 measures_side_by_side(of_groups, ["group"], ANSWER_ENDINGS),
                 {
                     **GROUP, "Refused": ("number", "refused"), "Interval": ("interval", "refused "),
@@ -65,14 +66,14 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             ),
             *page_table(
                 "Scores of groups",
-                "What scorers say of the answers for a group, and how alike two answers to one text are.",
+                "What scorers report about the answers for each group, and how similar two answers to one text are.",
                 of_groups.filter(~pl.col("measure").is_in(ANSWER_ENDINGS)),
                 {**MEASURED, **GROUP, **NUMBERS},
             ),
             *page_table(
                 "Scores of pairs",
-                "How far scores of answers for two groups are apart; noise alone makes distances "
-                "positive, which their noise floor shows.",
+                "How far apart the scores of the answers are for two groups. Noise alone makes distances positive; the "
+                "noise floor shows by how much.",
                 of_pairs.filter(~pl.col("measure").is_in(SIMILARITY_MEASURES)),
                 {
                     **MEASURED, **PAIR, **NUMBERS, "Floor": ("number", "null_mean"), "p": ("number", "p"),

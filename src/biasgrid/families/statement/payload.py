@@ -41,15 +41,17 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     classes = measures_by_error(rows_with_keys(own, "group"), of_class)
     values = measures_by_error(rows_with_keys(own, "group", "subject"), of_value)
     templates = measures_by_error(rows_with_keys(own, "template"), ["template"])
-    by_template = "The same by template; a negation is a template of its own."
+    by_template = "The same by template. A negation counts as a template of its own."
     tables = [
         *page_table(
             "Classes",
-            "What is answered to statements about a class, most errors first.",
+            "The answers to statements about each class; those with the most errors come first.",
             classes,
             {**domain, **CLASS_COLUMNS},
         ),
-        *page_table("Values", "The same by what stands in the statement.", values, {**of_values, **CLASS_COLUMNS}),
+        *page_table(
+            "Values", "The same by the value that the statement contains.", values, {**of_values, **CLASS_COLUMNS}
+        ),
         *page_table(
             "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}
         ),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen, in_ten_thousandths
+from biasgrid.families.payload import CellTables, FirstScreen, in_ten_thousandths, page_rows
 from biasgrid.stats.ordering import select_rows, seriate
 from biasgrid.tables.metric import IMPROBABLE, PRONOUN_ASSOCIATION
 
@@ -32,6 +32,8 @@ MASK = r"(?i)[\[<]mask[\]>]"
 MOST_ANSWERS = 3
 """So many models' answers to the example are shown."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
+QUESTION_COLUMNS = ("text_pair", "text", "swapped", "negated", *SCORE_PAIR, "said", *POSITION_COLUMNS, "share")
+"""What the page has of a question, in this order."""
 
 
 def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
@@ -96,12 +98,9 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
 
 def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, Any]]:
     """Returns the association of each group of subjects and each attribute, where subjects have groups."""
-    rows = select_rows(cell.measures, measure, ["subject_group", "attribute"], intervals=True).to_dicts()
-    return [
-        {"subject_group": row["subject_group"], "attribute": row["attribute"], "n": row["n"]}
-        | {name: in_ten_thousandths(row[name]) for name in ("value", "low", "high", "q")}
-        for row in rows
-    ]
+    keys = ["subject_group", "attribute"]
+    rows = select_rows(cell.measures, measure, keys, intervals=True)
+    return page_rows(rows, [*keys, "n"], ("value", "low", "high", "q"))
 
 
 def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
@@ -139,48 +138,46 @@ def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]
         ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
     """
     subjects, attributes = ({name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS)
-    parts = cell.parts.partition_by(PAYLOAD_KEYS, as_dict=True, maintain_order=True)
-    carried = []
+    templates, partners = (part_means(cell.parts, key) for key in ("template", "other"))
     ranked = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
-    for rows in ranked.partition_by(PAYLOAD_KEYS, maintain_order=True):
-        first = rows.row(0, named=True)
-        own = parts.get((first["subject"], first["attribute"]), cell.parts.clear())
-        carried.append(
-            {
-                "s": subjects[first["subject"]],
-                "a": attributes[first["attribute"]],
-                "why": first["reason"],
-                "templates": part_means(own, "template"),
-                "partners": part_means(own, "other"),
-                "groups": [swap_group_payload(group) for group in rows.partition_by("unit", maintain_order=True)],
-            }
-        )
-    return carried
-
-
-def part_means(parts: pl.DataFrame, key: str) -> list[list[Any]]:
-    """Returns the means by template or by partner."""
-    rows = parts.drop_nulls(key)
-    return [list(row) for row in zip(rows[key], in_ten_thousandths(rows["value"]), rows["n"], strict=True)]
-
-
-def swap_group_payload(rows: pl.DataFrame) -> dict[str, Any]:
-    """Returns a swap group with its four questions."""
-    first = rows.row(0, named=True)
     both = pl.col("score") + pl.col("other_score")
-    share = pl.when(both > 0).then(pl.col("score") / both)
-    return {
-        "role": first["role"],
-        "other": first["other"],
-        "template": first["template"],
-        "c": in_ten_thousandths(first["unit_value"]),
-        "id": first["unit"],
-        "rows": [
-            [row["text_pair"], row["text"], row["swapped"], row["negated"]]
-            + [in_ten_thousandths(row[name]) for name in SCORE_PAIR]
-            + [row["said"]]
-            + [row[name] for name in POSITION_COLUMNS]
-            + [in_ten_thousandths(row["share"])]
-            for row in rows.with_columns(share=share).to_dicts()
-        ],
-    }
+    ranked = ranked.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
+    numbers = ("unit_value", *SCORE_PAIR, "share")
+    named = [*PAYLOAD_KEYS, "reason", "unit", "role", "other", "template", *QUESTION_COLUMNS]
+    names = [name for name in named if name not in numbers]
+    carried: dict[tuple[str, str], dict[str, Any]] = {}
+    questions: dict[tuple[str, str, int], list[list[Any]]] = {}
+    for row in page_rows(ranked, names, numbers):
+        association = row["subject"], row["attribute"]
+        swap_group = (*association, row["unit"])
+        if association not in carried:
+            carried[association] = {
+                "s": subjects[row["subject"]],
+                "a": attributes[row["attribute"]],
+                "why": row["reason"],
+                "templates": templates.get(association, []),
+                "partners": partners.get(association, []),
+                "groups": [],
+            }
+        if swap_group not in questions:
+            questions[swap_group] = []
+            carried[association]["groups"].append(
+                {
+                    "role": row["role"],
+                    "other": row["other"],
+                    "template": row["template"],
+                    "c": row["unit_value"],
+                    "id": row["unit"],
+                    "rows": questions[swap_group],
+                }
+            )
+        questions[swap_group].append([row[name] for name in QUESTION_COLUMNS])
+    return [*carried.values()]
+
+
+def part_means(parts: pl.DataFrame, key: str) -> dict[tuple[str, str], list[list[Any]]]:
+    """Returns of each association its means by template or by partner: of each [template or partner, mean, n]."""
+    rows = parts.drop_nulls(key)
+    means = [*map(list, zip(rows[key].to_list(), in_ten_thousandths(rows["value"]), rows["n"].to_list(), strict=True))]
+    places = rows.select(PAYLOAD_KEYS).with_row_index("place").group_by(PAYLOAD_KEYS, maintain_order=True).agg("place")
+    return {(subject, attribute): [means[place] for place in own] for subject, attribute, own in places.iter_rows()}

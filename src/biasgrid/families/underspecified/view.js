@@ -45,8 +45,8 @@ async function cellView(core, model, dataset, rest) {
 }
 
 function legend(found, grouped) {
-  const what = found.of_question ? "the association in the question alone, in log odds" : "how much more often, of the two, the model chooses this one for the attribute";
-  return h("p", { class: "legend" }, grouped ? "Other names of a group may differ: the claim is above. " : null, `A number is ${what}. `, h("span", { class: "key towards level-5" }, "Red"), " more often than those it is compared with. ",
+  const what = found.of_question ? "the association in the question alone, in log odds" : "how much more often the model chooses this name or group for the attribute than the one it is compared with";
+  return h("p", { class: "legend" }, grouped ? "These numbers hold for these names only; the claim about the groups is above. " : null, `A number is ${what}. `, h("span", { class: "key towards level-5" }, "Red"), " more often. ",
     h("span", { class: "key away level-5" }, "Blue"), " less often. ", h("span", { class: "key doubtful" }, "Hatched"), " not significant (q > 0.05). ", found.of_question ? null : "Full colour: 0.5 and more. ", "Dash: not asked. Choose a box to see its sentences.");
 }
 

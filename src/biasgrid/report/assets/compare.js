@@ -50,10 +50,10 @@ const significant = { title: "Significant", value: (row) => (row.q === null ? nu
 function over(rows) {
   const clusters = Math.max(...rows.map((row) => row.clusters ?? 0));
   if (clusters < 1) return null;
-  const alike = rows.every((row) => row.paired !== false) ? "the same of both models, each of which is left out of both" : "not the same of both models";
+  const alike = rows.every((row) => row.paired !== false) ? "the same for both models: each is left out of both at once" : "which differ between the models";
   const others = [...new Set(rows.map((row) => row.other_factors).filter(Boolean))];
-  const names = others.length ? ` Over ${others.join(" or ")} too where numbers are about these.` : "";
-  return h("p", { class: "soft" }, `Over ${clusters} ${clusters === 1 ? "cluster" : "clusters"} (templates that do not reword each other), ${alike}.${names}`);
+  const names = others.length ? ` Numbers about ${others.join(" or ")} cover the variation between these, too.` : "";
+  return h("p", { class: "soft" }, `Intervals and q come from ${clusters} ${clusters === 1 ? "cluster" : "clusters"} (templates that do not reword each other), ${alike}.${names}`);
 }
 
 // Returns what tells the rank of either model in a row, with its interval and among how many models.
@@ -91,7 +91,7 @@ async function drawn(dataset, parts, one, other, names) {
     x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
     label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
   }));
-  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The association in both correlates with ${number(correlation(rows))} over ${rows.length.toLocaleString("en")} associations. Orange: significant (q at most 0.05).`), scatter("association in both models", rows, names));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The associations of the two models correlate with ${number(correlation(rows))} (${rows.length.toLocaleString("en")} associations). Orange: significant (q at most 0.05).`), scatter("association in both models", rows, names));
 }
 
 function correlation(rows) {

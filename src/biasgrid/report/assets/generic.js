@@ -38,7 +38,7 @@ function controlled(core, model, dataset) {
   const to = (each) => link(address("cell", model, each.name), name(each.title));
   const own = core.datasets.filter((each) => each.control_of === dataset.name && asked(each));
   const of = core.datasets.filter((each) => each.name === dataset.control_of && asked(each));
-  return [own.map((each) => ["; its control: ", to(each), " (what is significant here is beyond its size)"]), of.map((each) => ["; the control of ", to(each)])];
+  return [own.map((each) => ["; its control: ", to(each), " (significant here means larger than in the control)"]), of.map((each) => ["; the control of ", to(each)])];
 }
 
 function flags(cell) {
