@@ -142,11 +142,11 @@ class NextTokens:
         if self.temperature:
             seeds, places = ([text.seed for text in texts], [len(text.written) for text in texts])
             scores = with_noise(scores, *(torch.tensor(each, device=logits.device) for each in (seeds, places)))
+        first, tokens = scores.max(dim=1, keepdim=True)
+        tokens = tokens[:, 0]
         if not bound:
-            tokens = scores.argmax(dim=1)
             return Draws(tokens, torch.ones_like(tokens, dtype=torch.bool))
-        (first, second), (tokens, _) = (each.unbind(dim=1) for each in scores.topk(2, dim=1))
-        is_sure = first - second > slack
+        is_sure = (scores >= first - slack).sum(dim=1) == 1
         if self.temperature and self.top_p < 1:
             before = mass_before(probable, tokens, slack)
             is_sure &= (before < self.top_p - mass) | (before == 0)

@@ -32,6 +32,23 @@ REFILLED = 0.25
 """How many texts must have ended for others to be begun, as a share of those that go on."""
 
 
+class Padding(NamedTuple):
+    """How texts of unlike lengths share a batch.
+
+    Attributes:
+        joins: whether texts are written at once whatever their lengths.
+        spread: by how much, as a share of the longest, prompts may be shorter that are read at once.
+    """
+
+    joins: bool
+    spread: float
+
+
+NO_PADDING = Padding(False, 0.0)
+PADDINGS = (Padding(True, 0.25), Padding(True, 0.0), NO_PADDING)
+"""From the fastest on. Models that keep only the last tokens can only read prompts of one length."""
+
+
 class WrittenText(NamedTuple):
     """A text: see the schema `text`."""
 
@@ -51,7 +68,7 @@ class Writer:
         ends: the tokens that end a text.
         thoughts: what is put around thoughts.
         next_tokens: chooses the tokens.
-        padded: whether texts of unlike lengths are written at once.
+        padding: how texts of unlike lengths are written at once.
     """
 
     model: PreTrainedModel
@@ -60,7 +77,7 @@ class Writer:
     ends: frozenset[int]
     thoughts: Thoughts
     next_tokens: NextTokens
-    padded: bool = False
+    padding: Padding = NO_PADDING
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, generation: Mapping[str, Any]) -> Writer:
@@ -83,34 +100,38 @@ class Writer:
             What writes texts of unlike lengths at once if the model can, and knows how far batches are from texts
             alone.
         """
-        try:
-            noise = self.noise(prompts, prefix, padded=True)
-            problem = f"differ by {noise:.2g} from those alone"
-        except Exception as error:  # architectures fail in their own ways where they do not know padding
-            noise, problem = math.inf, f"fail ({first_line(error)})"
-        padded = noise <= LARGEST_NOISE
-        if not padded:
-            logger.warning("texts of unlike lengths in one batch %s: those of one length are written at once", problem)
-            noise = self.noise(prompts, prefix, padded=False)
-        chooses = replace(self.next_tokens, bound=max(SAFETY * noise, LEAST_BOUND) if exact else 0.0)
-        return replace(self, next_tokens=chooses, padded=padded)
+        for padding in PADDINGS:
+            writer = replace(self, padding=padding)
+            try:
+                noise, problem = writer.noise(prompts, prefix), ""
+            except Exception as error:
+                # Architectures fail in their own ways where they do not know padding.
+                if padding == NO_PADDING:
+                    raise
+                noise, problem = math.inf, first_line(error)
+            if noise <= LARGEST_NOISE or padding == NO_PADDING:
+                break
+            logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
+        if padding == NO_PADDING:
+            logger.warning("the model does not know padding: only texts of one length are written at once, slowly")
+        bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
+        return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
 
-    def noise(self, prompts: Sequence[list[int]], prefix: Prefix, padded: bool) -> float:
+    def noise(self, prompts: Sequence[list[int]], prefix: Prefix) -> float:
         """Returns how far log-probabilities of some texts are from those of the texts alone, at each of some tokens.
 
         Args:
             prompts: see `fitted`.
             prefix: see `fitted`.
-            padded: see `Writer`.
         """
         every = replace(self.next_tokens, bound=math.inf)
         texts = []
         for place, ids in enumerate((list(prompts) * COMPARED_TEXTS)[:COMPARED_TEXTS]):
             # Of unlike lengths where these may be: they end one after the other, and one takes the place of another.
-            own = ids[: max(prefix.length + 1, len(ids) - place)] if padded else [*prompts[0]]
+            own = ids[: max(prefix.length + 1, len(ids) - place)] if self.padding.joins else [*prompts[0]]
             texts.append(OpenText(place, own, len(own), place + 1, place))
         budget = max(text.longest for text in texts) * (COMPARED_TEXTS - 1)
-        for _ in replace(self, next_tokens=every, ends=frozenset(), padded=padded).write(texts, prefix, budget):
+        for _ in replace(self, next_tokens=every, ends=frozenset()).write(texts, prefix, budget):
             pass
         return every.largest
 
@@ -128,8 +149,9 @@ class Writer:
         waiting = deque(sorted(texts, key=lambda text: -text.longest))
         batch = TextBatch(self.model)
         while waiting or batch.texts:
-            for prompts in self.admitted(waiting, batch.texts, token_budget):
-                batch.join(TextBatch.read(self.model, prompts, prefix))
+            prompts = self.admitted(waiting, batch.texts, token_budget)
+            if begun := [TextBatch.read(self.model, some, prefix) for some in prompts]:
+                batch.join(begun)
             for text, token in zip(batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True):
                 text.tokens.append(token)
             ended = [text.tokens[-1] in self.ends or len(text.written) == text.most for text in batch.texts]
@@ -139,26 +161,26 @@ class Writer:
     def admitted(
         self, waiting: deque[OpenText], texts: Sequence[OpenText], token_budget: int
     ) -> Iterator[list[OpenText]]:
-        """Takes those that wait, the longest first, as there is room; yields prompts of one length.
+        """Takes those that wait, the longest first, as there is room; yields prompts that are read at once.
 
         Args:
             waiting: texts that are not begun.
             texts: texts that are written.
             token_budget: how many tokens all may have in the end.
         """
-        if not waiting or (texts and not self.padded):
+        if not waiting or (texts and not self.padding.joins):
             return
         room = max(1, token_budget // max(text.longest for text in [*texts, waiting[0]])) - len(texts)
         # To read few prompts takes nearly as long as to read some more.
         if room < REFILLED * len(texts):
             return
         while room > 0 and waiting:
-            length = waiting[0].read
+            shortest = waiting[0].read * (1 - self.padding.spread)
             prompts: list[OpenText] = []
-            while len(prompts) < room and waiting and waiting[0].read == length:
+            while len(prompts) < room and waiting and waiting[0].read >= shortest:
                 prompts.append(waiting.popleft())
             yield prompts
-            room = room - len(prompts) if self.padded else 0
+            room = room - len(prompts) if self.padding.joins else 0
 
     def text(self, prompt: str, tokens: Sequence[int]) -> WrittenText:
         """Turns the tokens behind a prompt into an answer, without what was thought before it."""
