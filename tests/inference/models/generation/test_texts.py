@@ -12,7 +12,7 @@ from shards import Cell
 from tiny_writers import CHAT_TEMPLATE, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter, make_tokenizer
 from transformers import AutoModelForCausalLM
 
-from biasgrid.inference.models.generation.noise import RowNoise, mixed_tensor, seeds_of
+from biasgrid.inference.models.generation.noise import mixed_tensor, seeds_of, with_noise
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
@@ -82,11 +82,11 @@ def test_top_p_draws_among_the_most_probable_tokens(written_cell: Cells) -> None
 def test_frequencies_of_draws_are_probabilities() -> None:
     probabilities = torch.tensor([0.6, 0.25, 0.1, 0.05])
     seeds = seeds_of(7, np.arange(20_000, dtype=np.uint64))
-    ids = torch.zeros((20_000, 3), dtype=torch.long)
-    drawn = RowNoise(seeds, 2)(ids, probabilities.log().expand(20_000, 4)).argmax(dim=1)
+    scores, places = probabilities.log().expand(20_000, 4), torch.ones(20_000, dtype=torch.long)
+    drawn = with_noise(scores, seeds, places).argmax(dim=1)
     frequencies = torch.bincount(drawn, minlength=4) / 20_000
     assert frequencies.tolist() == pytest.approx(probabilities.tolist(), abs=0.012)
-    later = RowNoise(seeds, 2)(torch.zeros((20_000, 4), dtype=torch.long), probabilities.log().expand(20_000, 4))
+    later = with_noise(scores, seeds, places + 1)
     # Another place of the text is another draw.
     assert float((later.argmax(dim=1) == drawn).float().mean()) == pytest.approx(
         float((probabilities**2).sum()), abs=0.02

@@ -40,6 +40,7 @@ from biasgrid.inference.models.generation.checks import (
     loader_of,
     with_unknown,
 )
+from biasgrid.inference.models.generation.next_tokens import OpenText
 from biasgrid.inference.models.generation.noise import seeds_of
 from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
@@ -48,7 +49,7 @@ from biasgrid.inference.models.generation.prefix import Prefix, difference_behin
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
-from biasgrid.inference.models.generation.texts import Writer, WrittenText
+from biasgrid.inference.models.generation.texts import COMPARED_TEXTS, Writer, WrittenText
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
 from biasgrid.jobs.progress import Progress
 
@@ -92,6 +93,7 @@ class TextGeneration(BackEnd):
         precision: what it computes in.
         products: whose products of matrices it takes, `torch` or `oneDNN`.
         audited: the answers of the audit, with `instance` and `key`; None where texts are written.
+        writer: writes texts.
     """
 
     Choices = GenerationChoices
@@ -110,6 +112,7 @@ class TextGeneration(BackEnd):
         self.shares = True
         self.precision, self.products = "float32", "torch"
         self.audited: pl.DataFrame | None = None
+        self.writer = Writer.of(model, tokenizer, self.generation)
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
@@ -142,8 +145,9 @@ class TextGeneration(BackEnd):
         back_end = cls(model, load_recorded_tokenizer(record), settings)
         back_end.look(instances)
         back_end.precision = cls.decisive(settings)["precision"]
-        set_precision(model, back_end.precision)
         back_end.fit()
+        back_end.measure_noise(instances)
+        set_precision(model, back_end.precision)
         return back_end
 
     def reopen(self, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
@@ -153,6 +157,7 @@ class TextGeneration(BackEnd):
         back_end = type(self)(self.model, self.tokenizer, settings)
         back_end.products = self.products
         back_end.look(instances)
+        back_end.measure_noise(instances)
         return back_end
 
     def fit(self) -> None:
@@ -161,6 +166,12 @@ class TextGeneration(BackEnd):
             self.products = kept_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
+
+    def measure_noise(self, instances: pl.DataFrame) -> None:
+        """Finds out how texts are written at once, with the products and in float32; see `Writer.fitted`."""
+        if writes(self.settings):
+            prompts = self.prompter.tokens(self.prompter.prompts(sample_of(instances, COMPARED_TEXTS)))
+            self.writer = self.writer.fitted(prompts, self.prefix(prompts), self.precision == "float32")
 
     def look(self, instances: pl.DataFrame) -> None:
         """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
@@ -235,19 +246,22 @@ class TextGeneration(BackEnd):
         """Has the model write behind the prompts of some instances: answers of the kind `text`."""
         prompts = self.prompter.prompts(instances)
         tokens = self.prompter.tokens(prompts)
-        most = self.generation["max_tokens"]
-        prefix, seeds = self.prefix(tokens), seeds_of(self.generation["seed"], instances["key"].to_numpy())
-        writer = Writer.of(self.model, self.tokenizer, self.generation)
-
-        def run(rows: IntArray) -> list[list[int]]:
-            return writer.write([tokens[row] for row in rows], prefix, seeds[torch.from_numpy(rows)])
-
+        most, seeds = self.generation["max_tokens"], seeds_of(self.generation["seed"], instances["key"].to_numpy())
+        prefix = self.prefix(tokens)
         texts: dict[int, WrittenText] = {}
-        for rows in batches(tokens, most, token_budget):
-            for piece, written in in_pieces(run, rows):
-                pairs = zip(piece.tolist(), written, strict=True)
-                texts |= {row: writer.text(prompts[row], ids) for row, ids in pairs}
-                advance(len(piece))
+        while len(texts) < len(tokens):
+            rows = [row for row in range(len(tokens)) if row not in texts]
+            begun = [OpenText(row, [*tokens[row]], len(tokens[row]), most, int(seeds[row])) for row in rows]
+            try:
+                for text in self.writer.write(begun, prefix, token_budget):
+                    texts[text.number] = self.writer.text(prompts[text.number], text.written)
+                    advance(1)
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error) or token_budget < min(text.longest for text in begun):
+                    raise
+                token_budget //= 2
+                logger.warning("texts do not fit into memory; trying %s tokens at once", token_budget)
+            torch.cuda.empty_cache()
         said = [texts[row] for row in range(len(tokens))]
         warn_of_strange_marks(self.settings.model, [text.response for text in said])
         read_tokens = pl.Series("tokens_in", [len(ids) for ids in tokens], pl.UInt32)
@@ -259,13 +273,15 @@ class TextGeneration(BackEnd):
         return parsed_choices(said, candidates_of_instances(instances))
 
     def close(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Compares the answers with the audit, if there is one: of texts there is none."""
+        """Compares the answers with the audit; of texts it is the tokens that texts alone have decided."""
         device = choose_device(self.settings.device)
         facts = {"gpu_peak_mb": torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None}
-        if self.audited is None:
+        if self.audited is not None:
+            drift = compare_audit(answers.select(self.audited.columns), self.audited, self.precision)
+        elif self.precision == "float32":
+            drift = self.writer.next_tokens.audit(self.settings.model)
+        else:
             return facts
-        said = answers.select(self.audited.columns)
-        drift = compare_audit(said, self.audited, self.precision)
         return {**facts, "audit": drift | {"products": self.products, "token_budget": self.token_budget}}
 
 

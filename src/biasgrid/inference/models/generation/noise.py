@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopPLogitsWarper
 
 from biasgrid.tables.keys import STEP, mix_bits
 
@@ -15,27 +12,21 @@ NoiseKeys = npt.NDArray[np.uint64]
 LOW_BITS = 2**53 - 1
 
 
-@dataclass(frozen=True)
-class RowNoise:
+def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """Adds Gumbel noise to scores, after which the largest is a draw from their softmax (Gumbel 1954).
 
-    The noise of a token is a function of the row's seed, the token's place in the text and its number, so that no
+    The noise of a token is a function of the text's seed, the token's place in the text and its number, so that no
     generator is drawn from in an order.
 
-    Attributes:
-        seeds: the seeds of the rows, int64 of shape (rows,).
-        read: how many tokens each row has read before its text.
+    Args:
+        scores: shape (texts, vocabulary).
+        seeds: the seeds of the texts, int64 of shape (texts,).
+        places: how many tokens of each text are written, int64 of shape (texts,).
     """
-
-    seeds: torch.Tensor
-    read: int
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Returns the scores with noise; both of shape (rows, vocabulary)."""
-        step = mixed_tensor(self.seeds + (input_ids.shape[1] - self.read))
-        numbers = mixed_tensor(step[:, None] + torch.arange(scores.shape[1], device=scores.device))
-        uniform = ((shift_right(numbers, 11) & LOW_BITS).double() + 0.5) / 2**53
-        return scores - torch.log(-torch.log(uniform)).to(scores)
+    step = mixed_tensor(seeds + places)
+    numbers = mixed_tensor(step[:, None] + torch.arange(scores.shape[1], device=scores.device))
+    uniform = ((shift_right(numbers, 11) & LOW_BITS).double() + 0.5) / 2**53
+    return scores - torch.log(-torch.log(uniform)).to(scores)
 
 
 def seeds_of(seed: int, keys: NoiseKeys) -> torch.Tensor:
@@ -64,11 +55,3 @@ def shift_right(numbers: torch.Tensor, bits: int) -> torch.Tensor:
     """Shifts int64 numbers to the right, with zeros from the left."""
     moved: torch.Tensor = (numbers >> bits) & (2 ** (64 - bits) - 1)
     return moved
-
-
-def drawing(temperature: float, top_p: float, seeds: torch.Tensor, read: int) -> LogitsProcessorList:
-    """Returns what makes the most probable token a drawn one; nothing at temperature 0."""
-    if temperature == 0:
-        return LogitsProcessorList()
-    nucleus = [TopPLogitsWarper(top_p)] if top_p < 1 else []
-    return LogitsProcessorList([TemperatureLogitsWarper(float(temperature)), *nucleus, RowNoise(seeds, read)])

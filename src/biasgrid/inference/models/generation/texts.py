@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import logging
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-from transformers import GenerationConfig
-
-from biasgrid.inference.models.generation.noise import drawing
+from biasgrid.inference.checkpoints.checkpoint import first_line
+from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
 from biasgrid.inference.models.generation.prefix import Prefix
+from biasgrid.inference.models.generation.text_batch import TextBatch
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+LARGEST_NOISE = 1e-3
+"""More than rounding: a model that is so far from itself does not know padding."""
+SAFETY = 16
+"""How many times as large as in a few texts the difference between a batch and a text alone may be in others."""
+LEAST_BOUND = 1e-5
+"""A few roundings of scores in float32."""
+COMPARED_TEXTS = 4
+REFILLED = 0.25
+"""How many texts must have ended for others to be begun, as a share of those that go on."""
+
+
+class Padding(NamedTuple):
+    """How texts of unlike lengths share a batch.
+
+    Attributes:
+        joins: whether texts are written at once whatever their lengths.
+        spread: by how much, as a share of the longest, prompts may be shorter that are read at once.
+    """
+
+    joins: bool
+    spread: float
+
+
+NO_PADDING = Padding(False, 0.0)
+PADDINGS = (Padding(True, 0.25), Padding(True, 0.0), NO_PADDING)
+"""From the fastest on. Models that keep only the last tokens can only read prompts of one length."""
 
 
 class WrittenText(NamedTuple):
@@ -35,6 +67,8 @@ class Writer:
         generation: the keys of `section.Generation`.
         ends: the tokens that end a text.
         thoughts: what is put around thoughts.
+        next_tokens: chooses the tokens.
+        padding: how texts of unlike lengths are written at once.
     """
 
     model: PreTrainedModel
@@ -42,6 +76,8 @@ class Writer:
     generation: Mapping[str, Any]
     ends: frozenset[int]
     thoughts: Thoughts
+    next_tokens: NextTokens
+    padding: Padding = NO_PADDING
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, generation: Mapping[str, Any]) -> Writer:
@@ -49,40 +85,102 @@ class Writer:
         own = getattr(model.generation_config, "eos_token_id", None)
         named = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
         ends = frozenset(int(token) for token in named if token is not None)
-        model.generation_config = GenerationConfig(
-            max_new_tokens=generation["max_tokens"],
-            do_sample=False,
-            eos_token_id=sorted(ends) or None,
-            pad_token_id=min(ends, default=0),
-        )
-        return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]))
+        chooses = NextTokens(model, generation["temperature"], generation["top_p"])
+        return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]), chooses)
 
-    def write(self, prompts: Sequence[Sequence[int]], prefix: Prefix, seeds: torch.Tensor) -> list[list[int]]:
-        """Writes behind a batch of prompts of one length.
+    def fitted(self, prompts: Sequence[list[int]], prefix: Prefix, exact: bool) -> Writer:
+        """Measures, in float32, what batches do to log-probabilities; see `NextTokens`.
 
         Args:
-            prompts: their tokens.
+            prompts: some prompts.
             prefix: what they begin with.
-            seeds: shape (prompts,), the seeds of their draws.
+            exact: whether texts shall be those that are written alone.
 
         Returns:
-            The tokens of each text, with the one that ends it.
+            What writes texts of unlike lengths at once if the model can, and knows how far batches are from texts
+            alone.
         """
-        ids = torch.tensor(prompts, device=self.model.device)
-        temperature, top_p = (self.generation[name] for name in ("temperature", "top_p"))
-        with torch.inference_mode():
-            written = self.model.generate(
-                input_ids=ids,
-                attention_mask=torch.ones_like(ids),
-                logits_processor=drawing(temperature, top_p, seeds.to(ids.device), ids.shape[1]),
-                **prefix.for_rows(len(prompts)),
-            )
-        return [self.until_end(row) for row in written[:, ids.shape[1] :].tolist()]
+        for padding in PADDINGS:
+            writer = replace(self, padding=padding)
+            try:
+                noise, problem = writer.noise(prompts, prefix), ""
+            except Exception as error:
+                # Architectures fail in their own ways where they do not know padding.
+                if padding == NO_PADDING:
+                    raise
+                noise, problem = math.inf, first_line(error)
+            if noise <= LARGEST_NOISE or padding == NO_PADDING:
+                break
+            logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
+        if padding == NO_PADDING:
+            logger.warning("the model does not know padding: only texts of one length are written at once, slowly")
+        bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
+        return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
 
-    def until_end(self, tokens: list[int]) -> list[int]:
-        """Cuts off what fills a batch up behind a text's end."""
-        end = next((place for place, token in enumerate(tokens) if token in self.ends), len(tokens) - 1)
-        return tokens[: end + 1]
+    def noise(self, prompts: Sequence[list[int]], prefix: Prefix) -> float:
+        """Returns how far log-probabilities of some texts are from those of the texts alone, at each of some tokens.
+
+        Args:
+            prompts: see `fitted`.
+            prefix: see `fitted`.
+        """
+        every = replace(self.next_tokens, bound=math.inf)
+        texts = []
+        for place, ids in enumerate((list(prompts) * COMPARED_TEXTS)[:COMPARED_TEXTS]):
+            # Of unlike lengths where these may be: they end one after the other, and one takes the place of another.
+            own = ids[: max(prefix.length + 1, len(ids) - place)] if self.padding.joins else [*prompts[0]]
+            texts.append(OpenText(place, own, len(own), place + 1, place))
+        budget = max(text.longest for text in texts) * (COMPARED_TEXTS - 1)
+        for _ in replace(self, next_tokens=every, ends=frozenset()).write(texts, prefix, budget):
+            pass
+        return every.largest
+
+    def write(self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int) -> Iterator[OpenText]:
+        """Writes texts; one that ends makes room for others.
+
+        Args:
+            texts: texts of which nothing is written yet.
+            prefix: what they begin with.
+            token_budget: how many tokens those that are written at once may have; a text that has more is alone.
+
+        Yields:
+            Each text when it has ended, with the token that ends it.
+        """
+        waiting = deque(sorted(texts, key=lambda text: -text.longest))
+        batch = TextBatch(self.model)
+        while waiting or batch.texts:
+            prompts = self.admitted(waiting, batch.texts, token_budget)
+            if begun := [TextBatch.read(self.model, some, prefix) for some in prompts]:
+                batch.join(begun)
+            for text, token in zip(batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True):
+                text.tokens.append(token)
+            ended = [text.tokens[-1] in self.ends or len(text.written) == text.most for text in batch.texts]
+            yield from compress(batch.texts, ended)
+            batch.go_on([place for place, end in enumerate(ended) if not end])
+
+    def admitted(
+        self, waiting: deque[OpenText], texts: Sequence[OpenText], token_budget: int
+    ) -> Iterator[list[OpenText]]:
+        """Takes those that wait, the longest first, as there is room; yields prompts that are read at once.
+
+        Args:
+            waiting: texts that are not begun.
+            texts: texts that are written.
+            token_budget: how many tokens all may have in the end.
+        """
+        if not waiting or (texts and not self.padding.joins):
+            return
+        room = max(1, token_budget // max(text.longest for text in [*texts, waiting[0]])) - len(texts)
+        # To read few prompts takes nearly as long as to read some more.
+        if room < REFILLED * len(texts):
+            return
+        while room > 0 and waiting:
+            shortest = waiting[0].read * (1 - self.padding.spread)
+            prompts: list[OpenText] = []
+            while len(prompts) < room and waiting and waiting[0].read >= shortest:
+                prompts.append(waiting.popleft())
+            yield prompts
+            room = room - len(prompts) if self.padding.joins else 0
 
     def text(self, prompt: str, tokens: Sequence[int]) -> WrittenText:
         """Turns the tokens behind a prompt into an answer, without what was thought before it."""
