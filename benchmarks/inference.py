@@ -24,7 +24,7 @@ from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
 from biasgrid.inference.engine.autotune import find_tuning
-from biasgrid.inference.engine.hardware import use_one_dnn
+from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
