@@ -153,14 +153,14 @@ class LocalBackEnd(BackEnd):
             return settings
         precision = choose_precision(settings.precision, choose_device(settings.device))
         file = settings.engines and settings.engines / f"{digest([record, precision])[:12]}.json"
-        found = find_once(file, lambda: cls.find_engine(record, settings, audited_of(instances)))
+        found = find_once(file, lambda: cls.find_engine(record, settings, precision, audited_of(instances)))
         reason = found.get("reason", "the faster one that agrees with float32 of torch")
         logger.info("%s computes %s (engine: auto): %s", found["engine"], settings.model, reason)
         return replace(settings, engine=found["engine"])
 
     @classmethod
     def find_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, sample: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, precision: str, sample: pl.DataFrame
     ) -> dict[str, Any]:
         """Finds out what computes a model, by a sample of what it will be asked; see `choice.find_engine`."""
         torch.set_num_threads(settings.threads)
@@ -171,7 +171,7 @@ class LocalBackEnd(BackEnd):
         batch = typical_batch(encoded.rows, back_end.model.device)
         return find_engine(
             back_end.model,
-            cls.decisive(replace(settings, engine=TORCH))["precision"],
+            precision,
             settings.threads,
             back_end.audit(sample),
             lambda: back_end.in_batches(sample),
