@@ -139,12 +139,15 @@ class OpenVinoEncoder:
         """Converts the base, given inputs such as it will have."""
         # In a batch of one row, what hangs on the number of rows would be taken for a constant.
         example = {name: value[:1].expand(2, *value.shape[1:]).contiguous() for name, value in inputs.items()}
+        # Hooks on the base would be converted, too, with what they know of this batch.
+        plain = torch.nn.Module()
+        plain.base, plain.forward = self.base, self.by_torch
         try:
-            with self.detached(), torch.inference_mode(), warnings.catch_warnings():
+            with torch.inference_mode(), warnings.catch_warnings():
                 # The tracer warns of each branch, whichever way it goes; whether all is the same is tested afterwards.
                 warnings.simplefilter("ignore")
                 output = self.by_torch(**example)
-                self.converted = self.openvino.convert_model(self.base, example_input=example)
+                self.converted = self.openvino.convert_model(plain.eval(), example_input=example)
         except Exception as error:  # architectures fail in their own ways
             raise ModelError(f"OpenVINO cannot convert this model ({first_line(error)}); {EXPECTED}") from error
         given = {name for name, value in output.items() if value is not None}
