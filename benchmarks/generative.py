@@ -19,7 +19,7 @@ import torch
 from stopwatch import measure, print_table
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from biasgrid.inference.engine.hardware import use_one_dnn
+from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores

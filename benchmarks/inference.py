@@ -1,4 +1,6 @@
-"""The engine against Hugging Face's own code on the same rows, with random weights of bert-base's size, on one core.
+"""Engines against Hugging Face's own code on the same rows, with random weights of bert-base's size, on one core.
+
+All ways take turns in each round; rates are medians by seconds of the processor. It prints the processor and the load.
 
 Masked language model: the `fill-mask` pipeline. Question answering: transformers 5 has no such pipeline any more; the
 baseline is what it did: padded batches through the model, softmax, and the best span. Batches of 1 are the default of
@@ -11,20 +13,25 @@ import tempfile
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
+from os import getloadavg
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
 import torch
-from stopwatch import print_table, seconds_of
+from stopwatch import print_table, processor_seconds_of
 from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, BertTokenizerFast, pipeline
 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
-from biasgrid.inference.engine.autotune import find_tuning
-from biasgrid.inference.engine.hardware import use_one_dnn
+from biasgrid.inference.engine.autotune import find_tuning, processor_of
+from biasgrid.inference.engine.hardware import set_precision
+from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
+from biasgrid.inference.engine.libraries.openvino import OpenVinoEncoder
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
@@ -32,7 +39,8 @@ from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.masked.one_token import token_counts
 from biasgrid.jobs.progress import Progress
 
-ROWS = 512
+ROWS = 128
+ROUNDS = 3
 BATCH = 32
 SETTINGS = InferenceSettings("engine", "", "float32", 16384, "cpu", 600, "")
 
@@ -56,11 +64,20 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 
 
 def engine_of(kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str) -> LocalBackEnd:
-    """Returns a back end of a copy of a model, with the products that a job would take."""
+    """Returns a back end of a copy of a model by torch, with the products that a job would take."""
     own = deepcopy(model).to(getattr(torch, precision))
     if precision == "float32" and find_tuning(own, precision)["products"] == "oneDNN":
         use_one_dnn(own)
     return kind(own, tokenizer, choices)
+
+
+def openvino_engine_of(back_end: LocalBackEnd, precision: str, cluster: pl.DataFrame) -> LocalBackEnd:
+    """Gives the base of a float32 back end's model to OpenVINO, given rows to convert it by."""
+    back_end.encoder = OpenVinoEncoder(back_end.model, threads=1)
+    run_engine(back_end, cluster.head(1))
+    back_end.encoder.set_precision(precision)
+    set_precision(back_end.model, precision)
+    return back_end
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS) -> pl.DataFrame:
@@ -99,18 +116,27 @@ def main() -> None:
         "fill-mask": (masked, statements, FillMask, MaskChoices(), run_fill_mask_pipeline),
         "question-answering": (answering, questions, QuestionAnswering, SpanChoices(), run_padded_batches),
     }
+    print(f"{processor_of(torch.device('cpu'))}; load {getloadavg()[0]:.0f}")
     table = []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
-        rates = {}
-        for batch in (1, BATCH):
-            rates[f"Hugging Face, batches of {batch}"] = ROWS / seconds_of(
-                lambda: baseline(model, tokenizer, cluster, batch)
-            )
+
+        def by_torch(precision: str) -> LocalBackEnd:
+            return engine_of(kind, model, tokenizer, choices, precision)
+
+        engines = {"torch, float32, MKL's products": kind(deepcopy(model), tokenizer, choices)}
         for precision in ("float32", "bfloat16"):
-            back_end = engine_of(kind, model, tokenizer, choices, precision)
-            rates[f"engine, {precision}"] = ROWS / min(
-                seconds_of(lambda: run_engine(back_end, cluster)) for _ in range(2)
-            )
+            engines[f"torch, {precision}"] = by_torch(precision)
+            engines[f"OpenVINO, {precision}"] = openvino_engine_of(by_torch("float32"), precision, cluster)
+        ways: dict[str, Callable[[], Any]] = {
+            f"Hugging Face, batches of {size}": partial(baseline, model, tokenizer, cluster, size)
+            for size in (1, BATCH)
+        }
+        ways |= {engine: partial(run_engine, back_end, cluster) for engine, back_end in engines.items()}
+        seconds: dict[str, list[float]] = {way: [] for way in ways}
+        for _ in range(ROUNDS):
+            for way, work in ways.items():
+                seconds[way].append(processor_seconds_of(work))
+        rates = {way: ROWS / median(each) for way, each in seconds.items()}
         one, many = list(rates.values())[:2]
         table += [[task, way, f"{rate:.1f}", f"{rate / one:.2f}", f"{rate / many:.2f}"] for way, rate in rates.items()]
     print_table(["task", "way", "rows/s", "against batches of 1", f"against batches of {BATCH}"], table)

@@ -11,7 +11,7 @@ import torch
 from stopwatch import print_table
 from torch.nn import functional
 
-from biasgrid.inference.engine.hardware import linear
+from biasgrid.inference.engine.libraries.one_dnn import linear
 
 INPUTS, OUTPUTS = 768, 3072
 ROUNDS = 15

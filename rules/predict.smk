@@ -28,7 +28,7 @@ rule predict:
         source=models.source,
         lists=cells.instances_lists_digest,
         precision=grid.inference.precision,
-        # What `auto` stands for depends on the device.
-        device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
+        device_of_auto=cells.deciding_device,
+        engines=str(layout.engines()),
     script:
         "../workflow/scripts/predict.py"

@@ -35,4 +35,5 @@ use rule predict as predict_scorer with:
         cell=cells.predict_params,
         source=models.source,
         precision=grid.inference.precision,
-        device_of_auto=grid.inference.device if grid.inference.precision == "auto" else None,
+        device_of_auto=cells.deciding_device,
+        engines=str(layout.engines()),

@@ -121,6 +121,7 @@ class Pipeline:
         self.record.write_text(json.dumps(record_of_keys(**source)))
         outputs = {"predictions": shard.predictions, "timing": shard.timing}
         params = {"cell": self.cells.predict_params(self.job), "answers": self.layout.answers(DATASET, MODEL)}
+        params["engines"] = self.layout.engines(MODEL)
         params |= {"source": ModelInputs(self.inputs).source(self.job, None), "precision": "float32"}
         self.run("predict", self.cells.predict_files(self.job), outputs, params)
 

@@ -49,6 +49,12 @@ class Inference(Section):
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
         "float32", description="arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
     )
+    engine: Literal["torch", "openvino", "auto"] = Field(
+        "torch",
+        description="what computes encoders without a GPU; `openvino` needs `pip install 'biasgrid[openvino]'`. `auto` "
+        "times both once for each model, and takes OpenVINO if it is faster and its float32 answers agree to 0.00001. "
+        "Generative models, and all models on a GPU, use torch",
+    )
     token_budget: Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)] = Field(
         "auto",
         description="tokens per batch; changes speed, not numbers. `auto` is decided by the GPU's memory, or by the "
@@ -268,6 +274,10 @@ class Config(Section):
         """Returns where the back end of a model is."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.back_end]
+
+    def engine_of(self, model: str) -> str:
+        """Returns the engine of a model, which `inference.engine` is of encoders alone."""
+        return self.inference.engine if self.back_end_of(model).encoder else "torch"
 
     def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
         """Returns what a model is asked of a dataset, or of the texts that another model, the writer, answered there.

@@ -131,6 +131,7 @@ def card_text(card: Card) -> str:
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
         precisions=list(dict.fromkeys(cell["precision"] for cell in card.cells.values() if cell.get("precision"))),
+        engines=list(dict.fromkeys(cell["engine"] for cell in card.cells.values() if cell.get("engine"))),
         manifest=card.manifest,
         command=card.command,
     )

@@ -22,8 +22,8 @@ from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import table_provenance
 
 OF_PREDICTIONS = (
-    "task", "scoring", "scored_by", "prompt", "date", "labels", "target_scoring", "precision", "devices", "hardware",
-    "audit", "dump", "logs", "biasgrid", "libraries", "code", "config",
+    "task", "scoring", "scored_by", "prompt", "date", "labels", "target_scoring", "precision", "engine", "devices",
+    "hardware", "audit", "dump", "logs", "biasgrid", "libraries", "code", "config",
 )  # fmt: skip
 
 
@@ -81,8 +81,9 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         `dataset` and `model`; `instances_expected`, `instances_made` and how many of these were `instances_found`, made
         by earlier runs; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb` and `gpu_peak_mb`, the
         most of any shard, and `hosts`, all null, 0 or empty for cells that were imported; and of the predictions task,
-        scoring, precision, devices, hardware, the audit (drift from float32), the dump, logs of other harnesses,
-        versions, and digests of code and config, as far as they have them; of servers, what was `spent`.
+        scoring, precision, engine unless torch, devices, hardware, the audit (drift from float32), the dump, logs of
+        other harnesses, versions, and digests of code and config, as far as they have them; of servers, what was
+        `spent`.
     """
     timings = [read_made(shard.timing, "how long a shard took") for shard in layout.shards(dataset, model)]
     rows, found, seconds = (sum(timing[key] for timing in timings) for key in ("rows", "found", "seconds"))

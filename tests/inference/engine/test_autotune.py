@@ -9,7 +9,7 @@ import torch
 from shards import Cell, interrupt
 
 from biasgrid.inference.engine.autotune import budget_of, find_tuning, largest_cache, largest_layer, power_of_two
-from biasgrid.inference.engine.hardware import has_one_dnn
+from biasgrid.inference.engine.libraries.one_dnn import has_one_dnn
 from biasgrid.inference.engine.processor_findings import find_once, found_on_processors, precision_note
 from biasgrid.tables.files import read_provenance
 

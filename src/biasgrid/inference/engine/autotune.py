@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
-from biasgrid.inference.engine.hardware import choose_precision, linear, one_dnn_computes
+from biasgrid.inference.engine.hardware import choose_precision
+from biasgrid.inference.engine.libraries.one_dnn import linear, one_dnn_computes
 from biasgrid.inference.engine.processor_findings import PROCESSOR, find_once
 from biasgrid.inference.engine.settings import InferenceSettings
 
@@ -135,10 +136,10 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     return found | {"auto_is_faster": round(fastest / times.get(other, fastest), 2)}
 
 
-def seconds_of(ways: dict[str, Callable[[], object]], device: torch.device) -> dict[str, float]:
+def seconds_of(ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS) -> dict[str, float]:
     """Times ways to compute in rounds of all; returns the shortest time of each, on which others' work has no say."""
     times: dict[str, list[float]] = {way: [] for way in ways}
-    for turn in range(ROUNDS + 1):
+    for turn in range(rounds + 1):
         for way, compute in ways.items():
             before = time.perf_counter()
             compute()

@@ -33,6 +33,19 @@ class BackEnd(ABC):
         return dict(vars(cls.Choices(**settings.choices)))
 
     @classmethod
+    def with_engine(
+        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+    ) -> InferenceSettings:
+        """Returns the settings with the engine that `auto` is for this model; others know no engines.
+
+        Args:
+            record: see `open`.
+            settings: see `open`.
+            instances: some of what will be asked.
+        """
+        return settings
+
+    @classmethod
     def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
         """Returns what else the provenance of the answers tells; it follows from record and settings."""
         return {}

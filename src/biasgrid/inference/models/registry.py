@@ -24,6 +24,7 @@ class RegistryEntry(NamedTuple):
         source: `reference:class` of the `base.sections.ModelSource` that its models come from; empty where that is one
             of `SOURCES`, which models of any task may have.
         joined: whether it reads text and second text as one, and the probabilities of words at a mask in it.
+        encoder: whether its models are encoders, which another engine than torch may compute.
         other_paths: kinds of answers that another class gives, each with its path; `path` gives all others.
     """
 
@@ -35,6 +36,7 @@ class RegistryEntry(NamedTuple):
     source: str = ""
     look: str = ""
     check: str = ""
+    encoder: bool = False
     other_paths: tuple[tuple[str, str], ...] = ()
 
     def path_of(self, answer: str) -> str:
@@ -84,6 +86,7 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.masked.back_end:FillMask",
         ("choice", "likelihood"),
         joined=True,
+        encoder=True,
         other_paths=(("likelihood", f"{OF_SENTENCES}.masked:MaskedLikelihood"),),
     ),
     ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
@@ -91,22 +94,27 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering",
         ("span",),
         section=f"{MODELS_PACKAGE}.extractive.section:ExtractiveModel",
+        encoder=True,
     ),
     ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
-    ("multiple-choice", "weights"): RegistryEntry(f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",)),
+    ("multiple-choice", "weights"): RegistryEntry(
+        f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",), encoder=True
+    ),
     ("text-classification", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.text_classification:TextClassification",
         ("choice",),
         section=CLASSIFIER,
         classes=True,
+        encoder=True,
     ),
     ("text-classification", "scorer"): RegistryEntry(
-        f"{MODELS_PACKAGE}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER
+        f"{MODELS_PACKAGE}.scorers.text_scores:TextScores", ("score",), section=CLASSIFIER, encoder=True
     ),
     ("feature-extraction", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.scorers.text_vectors:TextVectors",
         ("vector",),
         section=f"{MODELS_PACKAGE}.scorers.section:Encoder",
+        encoder=True,
     ),
     ("text-generation", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",

@@ -62,7 +62,7 @@ class CellInputs:
         return self.layout.capabilities(wildcards.model) if needed else []
 
     def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns what decides the numbers of a cell's predictions beside model and precision."""
+        """Returns what decides the numbers of a cell's predictions beside model, precision and device."""
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
         return {
@@ -70,8 +70,15 @@ class CellInputs:
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),
+            "engine": self.grid.engine_of(wildcards.model),
             "code": self.inputs.code_digest("predict", *modules_of_entry(back_end, question.answer)),
         }
+
+    def deciding_device(self, wildcards: Wildcards) -> str | None:
+        """Returns the device where it decides the precision or the engine, else None: it changes no numbers."""
+        inference = self.grid.inference
+        decides = inference.precision == "auto" or self.grid.engine_of(wildcards.model) != "torch"
+        return inference.device if decides else None
 
     def back_end(self, wildcards: Wildcards) -> RegistryEntry:
         """Returns where the back end of a model is."""
