@@ -8,7 +8,7 @@ here; the rest is done for all families alike by `with_outcomes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -192,6 +192,13 @@ def numbers_where(sums: Sums, which: BoolArray) -> Sums:
     """Returns some of the numbers of a kind."""
     along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
     return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
+
+
+def known_numbers(sums: Sums, reason: str) -> Iterator[Sums | pl.DataFrame]:
+    """Yields rows of the numbers of a kind that have no value, with the reason, and then the other numbers."""
+    has_value = ~np.isnan(sums.values)
+    yield valueless(sums, ~has_value, reason)
+    yield numbers_where(sums, has_value)
 
 
 def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:

@@ -17,7 +17,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import numbers_where, parts_by_keys, valueless
+from biasgrid.families.measures import known_numbers, parts_by_keys
 from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
@@ -185,7 +185,7 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     table = observations.rename({"type": "bias_type", "task": "attribute_group"})
     for names in parts_reported(table):
         yield from measures_of_pairs(PartPairs.of(table, names))
-    if not table["unrelated"].null_count():
+    if table["unrelated"].is_not_null().any():
         yield from measures_of_terms(table)
 
 
@@ -193,10 +193,7 @@ def measures_of_pairs(pairs: PartPairs) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of parts of a cell."""
     of_directions = OF_DIRECTIONS if (pairs.direction != "").any() else ()
     for of_pairs in (*OF_PAIRS, *of_directions):
-        sums = of_pairs(pairs).named(of_pairs.__name__)
-        has_value = ~np.isnan(sums.values)
-        yield valueless(sums, ~has_value, NO_SCORE)
-        yield numbers_where(sums, has_value)
+        yield from known_numbers(of_pairs(pairs).named(of_pairs.__name__), NO_SCORE)
     if not pairs.is_scored.all():
         both = everything(pairs)
         yield replace(pairs.share(both, pairs.follows, both), compared=False).named(
