@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from biasgrid.families.decision.expand import expand
-from biasgrid.families.decision.reading import DecisionFiles, read
+from biasgrid.families.decision.reading import EXPECTED, DecisionFiles, read
 from biasgrid.families.decision.section import PROMPT
 from biasgrid.families.sampling import Sample
 
@@ -33,7 +33,8 @@ def files_of(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"age": "20"}, "line 1, age: '20'; expected a number of years"),
+        ({"age": "old"}, "line 1, age: 'old'; expected a number of years"),
+        ({"age": float("nan")}, "line 1, age: nan; expected a number of years"),
         ({"gender": None}, "line 1, gender: null; expected text"),
         ({"age": True}, "line 1, age: true; expected a number of years"),
         ({"filled_template": " "}, "line 1, filled_template: ' '; expected text"),
@@ -56,6 +57,25 @@ def test_faulty_rows_are_refused(changes: dict[str, Any], message: str, tmp_path
 def test_a_reference_that_nobody_has_is_refused(tmp_path: Path) -> None:
     _, faults = read(files_of(tmp_path, ROWS, gender="man"))
     assert str(faults[0]).endswith("expected in `reference_gender` of the dataset one of female, male")
+
+
+def test_all_faults_are_told_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+    files = files_of(tmp_path, [ROWS[0] | {"race": ""}, *ROWS[1:]])
+    with files.file.open("a") as file:
+        file.write("{\n")
+    assert [fault.where for fault in read(files)[1]] == ["line 1, race", "line 17"]
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    (fault,) = read(files_of(tmp_path, []))[1]
+    assert (fault.problem, fault.expected) == ("no rows", EXPECTED)
+
+
+def test_ages_are_numbers_in_a_table_of_text_too(tmp_path: Path) -> None:
+    pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
+    decisions, faults = read(DecisionFiles(tmp_path / "rows.csv", PROMPT, None, ("male", "white"), None))
+    assert faults == []
+    assert decisions.rows == read(files_of(tmp_path, ROWS))[0].rows
 
 
 def test_a_sample_has_whole_questions(tmp_path: Path) -> None:
