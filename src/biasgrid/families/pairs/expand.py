@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import random_order
+from biasgrid.families.orders import units_of_sample
 from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, ROLES, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
@@ -17,7 +17,8 @@ OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 
 def expand(pairs: PairSet) -> Expansion:
     """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword each other."""
-    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in clusters_in_sample(pairs)]
+    chosen = {*units_of_sample(len(pairs.templates), pairs.files.sample)}
+    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in chosen]
     rows = [row for place in asked for row in requests_of_pair(pairs, place)]
     types = {name: column.dtype.type for name, column in KEYS.items()}
     texts = dict.fromkeys(("text", "text_pair", "system", "candidate1", "candidate2"), pl.String)
@@ -26,14 +27,6 @@ def expand(pairs: PairSet) -> Expansion:
     of_all = len(pairs.pairs) * len(rows) // len(asked)
     coverage = coverage_of_design({"pairs": len(asked), "rows": len(rows)}, {"pairs": len(pairs.pairs), "rows": of_all})
     return expand_rows(table, KEYS, coverage)
-
-
-def clusters_in_sample(pairs: PairSet) -> set[int]:
-    """Returns the numbers of the clusters that are asked."""
-    sample, count = pairs.files.sample, len(pairs.templates)
-    if sample is None:
-        return set(range(count))
-    return {*random_order(count, sample.seed)[: sample.count(count)].tolist()}
 
 
 def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
