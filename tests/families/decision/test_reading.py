@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.config import parse_config
 from biasgrid.families.decision.expand import expand
-from biasgrid.families.decision.reading import EXPECTED, DecisionFiles, read
+from biasgrid.families.decision.reading import EXPECTED, Decision, DecisionFiles, Decisions, read
 from biasgrid.families.decision.section import PROMPT
 from biasgrid.families.sampling import Sample
 
@@ -83,3 +84,14 @@ def test_a_sample_has_whole_questions(tmp_path: Path) -> None:
     asked = pl.concat(expand(decisions).parts)
     assert faults == []
     assert (asked["template"].n_unique(), len(asked)) == (2, 8)
+
+
+def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> None:
+    model = {"kind": "Some", "label": "Some", "task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    dataset = {"family": "decision", "title": "Some", "file": "rows.jsonl"}
+    run = {"models": ["some"], "datasets": ["some"]}
+    grid = parse_config({"models": {"some": model}, "datasets": {"some": dataset}, "run": run}, "c.yaml")
+    rows = tuple(Decision("Approve?", str(number), 20.0, "male", "white") for number in range(100_001))
+    lists = Decisions(files_of(tmp_path, []), rows)
+    (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", "decisions", lists)
+    assert fault.problem == "none, and the dataset asks generative models 100,001 instances"
