@@ -92,14 +92,19 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     of_datasets = cells or not of_models
     for model in models:
         if of_models and datasets and model not in {cell[0] for cell in cells}:
-            reasons = filter(None, (config.family(dataset).unfit(config, dataset, model) for dataset in datasets))
-            more = "".join(f": there is {reason}" for reason in [*reasons][:1])
-            problem = f"{model!r} answers none of the selected datasets{more}"
-            yield Fault(source, "run.models", problem, expected)
+            more = reason_of_unfit(config, [(model, dataset) for dataset in datasets])
+            yield Fault(source, "run.models", f"{model!r} answers none of the selected datasets{more}", expected)
     for dataset in datasets:
         if of_datasets and models and dataset not in {cell[1] for cell in cells}:
-            expected = config.family(dataset).expected
-            yield Fault(source, "run.datasets", f"no selected model answers {dataset!r}", expected)
+            more = reason_of_unfit(config, [(model, dataset) for model in models])
+            problem, expected = f"no selected model answers {dataset!r}{more}", config.family(dataset).expected
+            yield Fault(source, "run.datasets", problem, expected)
+
+
+def reason_of_unfit(config: Config, cells: Iterable[tuple[str, str]]) -> str:
+    """Returns why a model does not answer a dataset, the first reason that is known; empty where none is."""
+    reasons = (config.family(dataset).unfit(config, dataset, model) for model, dataset in cells)
+    return next((f": there is {reason}" for reason in reasons if reason), "")
 
 
 def models_left_out(config: Config) -> Iterator[str]:

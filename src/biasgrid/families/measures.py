@@ -8,8 +8,8 @@ here; the rest is done for all families alike by `with_outcomes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, mean
+from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Finish, IntervalMethod, Sums, mean
 from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT, of_wholes
 
 Numbers = TypeVar("Numbers")
@@ -183,6 +183,69 @@ def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFra
     return keys, places["number"].to_numpy().astype(np.int64)
 
 
+Units = tuple[IntArray, Sequence[str]]
+"""The place of each row's unit among those that there are, shape (rows,), and the names of these."""
+
+
+def places_of_units(column: pl.Series) -> Units:
+    """Returns the units of rows that a column names."""
+    units, place = np.unique(column.to_numpy(), return_inverse=True)
+    return place.astype(np.int64), [str(unit) for unit in units.tolist()]
+
+
+@dataclass(frozen=True)
+class PartRows:
+    """Rows of observations, such as answers or pairs, in the parts of a cell that they belong to.
+
+    Attributes:
+        keys: what each part is about.
+        number: shape (rows,), the part of each row.
+        units: by factor the units of the rows.
+        is_measured: shape (rows,), which rows have what most numbers are made of.
+    """
+
+    keys: pl.DataFrame
+    number: IntArray
+    units: Mapping[str, Units]
+    is_measured: BoolArray
+
+    @property
+    def everything(self) -> BoolArray:
+        """All rows, for numbers that are about each of them."""
+        return np.ones(len(self.number), dtype=np.bool_)
+
+    def numbers(
+        self, concerned: BoolArray, columns: Sequence[FloatArray | BoolArray], finish: Finish, interval: IntervalMethod,
+        counted: BoolArray | None = None,
+    ) -> Sums:  # fmt: skip
+        """Returns a number of each part.
+
+        Args:
+            concerned: shape (rows,), which rows they are about.
+            columns: each of shape (rows,), what adds up in each unit.
+            finish: makes the numbers.
+            interval: how their intervals are made.
+            counted: which of the rows are `n`, those that are measured where it is None; the others are left out.
+        """
+        is_counted = concerned & (self.is_measured if counted is None else counted)
+        weights = [np.where(is_counted, column, 0).astype(np.float64) for column in columns]
+        along = {factor: self.sums_along(factor, weights) for factor in self.units}
+        n, asked = (np.bincount(self.number, each, minlength=len(self.keys)) for each in (is_counted, concerned))
+        keys = self.keys.with_columns(n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(asked - n).cast(pl.Int64))
+        return Sums(keys, along, finish, interval)
+
+    def sums_along(self, factor: str, columns: Sequence[FloatArray]) -> Along:
+        """Returns columns of rows added up by part and unit of a factor."""
+        unit, names = self.units[factor]
+        place, size = self.number * len(names) + unit, len(self.keys) * len(names)
+        sums = np.stack([np.bincount(place, column, minlength=size) for column in columns], axis=-1)
+        return Along(names, sums.reshape(len(self.keys), len(names), len(columns)).astype(np.float64))
+
+    def share(self, concerned: BoolArray, holds: BoolArray, counted: BoolArray | None = None) -> Sums:
+        """Returns in what share of the rows of each part something holds; see `numbers`."""
+        return self.numbers(concerned, [holds, self.everything], MEAN, "effective Wilson", counted)
+
+
 def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
     """Returns rows of numbers that have no value, with the reason."""
     return sums.keys.filter(pl.Series(which)).with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
@@ -192,6 +255,12 @@ def numbers_where(sums: Sums, which: BoolArray) -> Sums:
     """Returns some of the numbers of a kind."""
     along = {factor: Along(units, columns[which]) for factor, (units, columns) in sums.along.items()}
     return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
+
+
+def known_numbers(sums: Sums, reason: str) -> tuple[pl.DataFrame, Sums]:
+    """Returns rows of those numbers of a kind that have no value, with the reason, and the other numbers."""
+    has_value = ~np.isnan(sums.values)
+    return valueless(sums, ~has_value, reason), numbers_where(sums, has_value)
 
 
 def prompt_sign(parts: Iterable[Sums], settings: StatisticsSettings) -> pl.DataFrame:

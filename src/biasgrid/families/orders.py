@@ -142,6 +142,18 @@ def random_order(count: int, *seeds: int) -> IntArray:
     return np.argsort(hash_numbers(np.arange(count), *seeds, count), kind="stable")
 
 
+def units_of_sample(count: int, sample: Sample | None) -> list[int]:
+    """Returns which of so many units a sample asks, in their order; of one seed, larger samples hold the smaller ones.
+
+    Args:
+        count: how many units there are.
+        sample: the sample, None where all are asked.
+    """
+    if sample is None:
+        return list(range(count))
+    return sorted(random_order(count, sample.seed)[: sample.count(count)].tolist())
+
+
 def ring_of(count: int, seed: int) -> Ring:
     """Returns a ring of one round: `count` labels in a random order."""
     return Ring(random_order(count, seed)[np.newaxis])

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.config import parse_config
 from biasgrid.families.decision.expand import expand
-from biasgrid.families.decision.reading import DecisionFiles, read
+from biasgrid.families.decision.reading import EXPECTED, Decision, DecisionFiles, Decisions, read
 from biasgrid.families.decision.section import PROMPT
 from biasgrid.families.sampling import Sample
 
@@ -33,7 +34,8 @@ def files_of(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"age": "20"}, "line 1, age: '20'; expected a number of years"),
+        ({"age": "old"}, "line 1, age: 'old'; expected a number of years"),
+        ({"age": float("nan")}, "line 1, age: nan; expected a number of years"),
         ({"gender": None}, "line 1, gender: null; expected text"),
         ({"age": True}, "line 1, age: true; expected a number of years"),
         ({"filled_template": " "}, "line 1, filled_template: ' '; expected text"),
@@ -58,8 +60,38 @@ def test_a_reference_that_nobody_has_is_refused(tmp_path: Path) -> None:
     assert str(faults[0]).endswith("expected in `reference_gender` of the dataset one of female, male")
 
 
+def test_all_faults_are_told_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+    files = files_of(tmp_path, [ROWS[0] | {"race": ""}, *ROWS[1:]])
+    with files.file.open("a") as file:
+        file.write("{\n")
+    assert [fault.where for fault in read(files)[1]] == ["line 1, race", "line 17"]
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    (fault,) = read(files_of(tmp_path, []))[1]
+    assert (fault.problem, fault.expected) == ("no rows", EXPECTED)
+
+
+def test_ages_are_numbers_in_a_table_of_text_too(tmp_path: Path) -> None:
+    pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
+    decisions, faults = read(DecisionFiles(tmp_path / "rows.csv", PROMPT, None, ("male", "white"), None))
+    assert faults == []
+    assert decisions.rows == read(files_of(tmp_path, ROWS))[0].rows
+
+
 def test_a_sample_has_whole_questions(tmp_path: Path) -> None:
     decisions, faults = read(files_of(tmp_path, ROWS, Sample(units=2)))
     asked = pl.concat(expand(decisions).parts)
     assert faults == []
     assert (asked["template"].n_unique(), len(asked)) == (2, 8)
+
+
+def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> None:
+    model = {"kind": "Some", "label": "Some", "task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    dataset = {"family": "decision", "title": "Some", "file": "rows.jsonl"}
+    run = {"models": ["some"], "datasets": ["some"]}
+    grid = parse_config({"models": {"some": model}, "datasets": {"some": dataset}, "run": run}, "c.yaml")
+    rows = tuple(Decision("Approve?", str(number), 20.0, "male", "white") for number in range(100_001))
+    lists = Decisions(files_of(tmp_path, []), rows)
+    (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", "decisions", lists)
+    assert fault.problem == "none, and the dataset asks generative models 100,001 instances"

@@ -197,6 +197,7 @@ def test_kobbq_is_read(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", "test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of three texts that differ"),
+        ("['Ann', 'not known', 'Bea']", "{[]: 1}", "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three texts that differ"),
         ("age-001a-001-amb-bsd-0", "age-1", "test.tsv, line 2, sample_id: 'age-1'; expected an id such as age-001a-001-amb-bsd-0"),
         ("\tAnn\tnot known", "\tCleo\tnot known", "test.tsv, line 2, biased_answer: 'Cleo'; expected one of Ann, Bea, not known"),
         ("\tAnn\tnot known", "\tnot known\tnot known", "test.tsv, line 2, biased_answer: 'not known'; expected an option that names somebody"),

@@ -90,6 +90,24 @@ def test_where_nothing_was_scored_there_is_no_number_but_a_reason(instances: pl.
     assert {*rows["reason"]} == {"no sentence of these pairs has a score"}
 
 
+def test_terms_lack_only_the_examples_of_which_a_sentence_has_no_score(tmp_path: Path) -> None:
+    examples = [example(0), example(1), example(2, bias_type="race", target="other")]
+    instances = instances_of(
+        pair_files(write_examples(tmp_path / "dev.json", intrasentence=examples), layout="stereoset")
+    )
+    found = observed(instances, [3, 2, 1, 1, 2, 0, 3, 2, None])
+    rows = estimates_of("pairs", found, {}, StatisticsSettings()).filter(
+        pl.col("subject").is_null(), measure="stereotype_score"
+    )
+    assert {
+        each["bias_type"]: (each["value"], each["n"], each["left_out"], each["reason"]) for each in rows.to_dicts()
+    } == {
+        None: (0.5, 2, 1, "one target"),
+        "profession": (0.5, 2, 0, "one target"),
+        "race": (None, 0, 1, "no example has scores of all three sentences"),
+    }
+
+
 def flags(instances: pl.DataFrame, observations: pl.DataFrame, **columns: Any) -> dict[str, float | None]:
     said = predictions_of("likelihood", instances, **({"truncated": [False] * len(instances)} | columns))
     cell = MeasuredCell(instances.lazy(), said.lazy(), observations, pl.DataFrame(), {})

@@ -71,6 +71,12 @@ def test_what_is_wrong_in_a_row_is_told_with_line_and_column(tmp_path: Path, col
     assert faults_of(path) == [f"pairs.csv, line 3, {column}: {told}"]
 
 
+def test_annotations_that_python_cannot_read_are_refused(tmp_path: Path) -> None:
+    for value in ("[['age']", "{[]: 1}", "[" * 300):
+        (fault,) = faults_of(write_table(tmp_path / "pairs.csv", [row(0, annotations=value)]))
+        assert fault.endswith("expected a list of lists of types, one for each annotator")
+
+
 def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     path = write_table(
         tmp_path / "pairs.csv", [row(0, sent_more=""), row(1, stereo_antistereo="yes"), row(2, bias_type="")]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from small_pairs import pair_files
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import parse_config
+from biasgrid.config.sections import Config
 from biasgrid.families.family import Question
+from biasgrid.families.pairs.items import ALONE, PairSet, SentencePair
 
 SERVER = {"url": "http://localhost:1/v1", "model": "some"}
 MODELS: dict[str, dict[str, Any]] = {
@@ -26,13 +32,17 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-def question(model: str, **keys: Any) -> Question | None:
+def grid_of(model: str, **keys: Any) -> Config:
     config = {
         "models": {model: {"kind": "Some", "label": model} | MODELS[model]},
         "datasets": {"some": {"family": "pairs", "title": "Some", "files": ["a.csv"]} | keys},
         "run": {"models": [model], "datasets": ["some"]},
     }
-    grid = parse_config(config, "c.yaml")
+    return parse_config(config, "c.yaml")
+
+
+def question(model: str, **keys: Any) -> Question | None:
+    grid = grid_of(model, **keys)
     return grid.family("some").question(grid, "some", model)
 
 
@@ -92,9 +102,39 @@ def test_models_that_cannot_score_the_pairs_are_not_asked(model: str, layout: st
         question(model, **LAYOUTS[layout])
 
 
+@pytest.mark.parametrize(
+    ("model", "layout", "reason"),
+    [
+        ("served", "follows", "there is no scoring of intersentence for models behind servers"),
+        ("causal", "both", "there is no scoring of both `tasks` at once: models need a dataset for each"),
+    ],
+)
+def test_why_a_task_of_stereoset_is_not_scored_is_told(model: str, layout: str, reason: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"no selected model answers 'some': {reason}")):
+        question(model, **LAYOUTS[layout])
+
+
+def test_a_task_that_is_named_twice_is_one_task() -> None:
+    asked = question("masked", layout="stereoset", tasks=["intrasentence"] * 2, masked="stereoset")
+    assert asked is not None
+    assert asked.settings == {"scoring": "stereoset"}
+
+
 def test_servers_are_not_asked_in_english_about_other_languages() -> None:
     with pytest.raises(InputError, match="`forced-choice` asks in English"):
         question("served", layout="crows-pairs", language="fr")
     prompt = "Laquelle ?\n(a) {first}\n(b) {second}\n"
     assert question("served", layout="crows-pairs", language="fr", prompt=prompt)
     assert question("masked", layout="crows-pairs", language="fr")
+
+
+def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> None:
+    pairs = tuple(SentencePair(str(number), "a", "b", "age") for number in range(40_000))
+    grid = grid_of("causal", **LAYOUTS["crows"])
+    of_two, of_three = (
+        PairSet(pair_files(tmp_path / "a.csv", variant=ALONE), each)
+        for each in (pairs, tuple(replace(pair, unrelated="c") for pair in pairs))
+    )
+    assert [*grid.family("some").list_faults(grid, "c.yaml", "some", ALONE, of_two)] == []
+    (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", ALONE, of_three)
+    assert fault.problem == "none, and the dataset asks generative models 120,000 instances"

@@ -10,7 +10,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.families.decision.reading import DecisionFiles, Decisions
 from biasgrid.families.decision.section import DecisionDataset
 from biasgrid.families.family import Family, Grid, Question, section_of
-from biasgrid.families.sampling import sample_faults, sample_unless_all
+from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
 DECISIONS = "decisions"
@@ -70,11 +70,10 @@ class DecisionFamily(Family):
         return list(first.values())
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: Decisions) -> Iterator[Fault]:
-        """Yields a sample that is larger than what it is of."""
-        key = f"datasets.{dataset}.sample"
-        yield from sample_faults(
-            source, key, section_of(DecisionDataset, grid, dataset).sample, len(lists.questions), "questions"
-        )
+        """Yields a sample that is none or too large."""
+        section, key = section_of(DecisionDataset, grid, dataset), f"datasets.{dataset}.sample"
+        yield from size_faults(source, key, section.sample, len(lists.rows), "questions")
+        yield from sample_faults(source, key, section.sample, len(lists.questions), "questions")
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Returns what groups are compared with."""

@@ -7,7 +7,7 @@ error that of a paired t over questions. Where rows are missing the two differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.decision.evidence import evidence
 from biasgrid.families.decision.expand import ANSWERS
 from biasgrid.families.decision.keys import COMPARED, KEYS
+from biasgrid.families.measures import PartRows, parts_by_keys, places_of_units
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, sum_units
+from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 __all__ = ["READ", "SAID", "evidence", "measure", "observe", "validity"]
@@ -101,17 +102,12 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     return Sums(pl.DataFrame(keys), {TEMPLATES: along}, interval="t", test="q")
 
 
-def yes_share(rows: pl.DataFrame, names: list[str]) -> Sums:
+def yes_share(rows: pl.DataFrame, names: Sequence[str]) -> Sums:
     """Mean of p(Yes) / (p(Yes) + p(No))."""
-    keys = rows.select(names).unique().sort(names) if names else pl.DataFrame({"options": [""]})
-    numbered = keys.with_row_index("number")
-    place = rows.join(numbered, on=names, maintain_order="left")["number"] if names else pl.zeros(len(rows), eager=True)
-    number = place.cast(pl.Int64).to_numpy()
-    counts = rows.with_columns(number=pl.Series(number)).group_by("number").agg(
-        n=pl.col("share").count().cast(pl.Int64), left_out=pl.col("share").null_count().cast(pl.Int64)
-    )  # fmt: skip
-    along = along_questions(rows["share"], rows["template"], number, len(keys))
-    return Sums(keys.hstack(counts.sort("number").drop("number")), {TEMPLATES: along}, interval="t")
+    keys, number = parts_by_keys(rows, names)
+    share: FloatArray = rows["share"].fill_null(np.nan).to_numpy()
+    parts = PartRows(keys, number, {TEMPLATES: places_of_units(rows["template"])}, ~np.isnan(share))
+    return parts.numbers(parts.everything, [share, parts.everything], MEAN, "t")
 
 
 def along_questions(values: pl.Series, questions: pl.Series, number: IntArray, count: int) -> Along:

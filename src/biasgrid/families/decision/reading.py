@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
@@ -78,14 +79,16 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
                 faults += wrong
                 continue
             text, question, age, gender, race = (row.values[name] for name in COLUMNS)
-            decision = Decision(text, str(question), float(age), gender, race)
+            decision = Decision(text, str(question), years_of(age), gender, race)
             first = found.setdefault(decision[1:], row.where)
             if first != row.where:
-                problem = f"question {question} about {age:g}, {gender}, {race} is in {first} too"
+                problem = f"question {question} about {decision.age:g}, {gender}, {race} is in {first} too"
                 faults.append(Fault(str(files.file), row.where, problem, "each person once in a question"))
             rows.append(decision)
     except InputError as error:
-        return Decisions(files, ()), error.faults
+        faults += error.faults
+    if not (faults or rows):
+        faults.append(Fault(str(files.file), "", "no rows", EXPECTED))
     if not faults:
         faults += reference_faults(files, rows)
     return Decisions(files, tuple(rows)), first_faults(faults, files.file)
@@ -96,7 +99,7 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
     for name in COLUMNS:
         value = row.values[name]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if name == "age" and not is_number:
+        if name == "age" and not math.isfinite(years_of(value)):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number of years")
         elif name == "decision_question_id" and not (is_number or (isinstance(value, str) and value.strip())):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "a number or a text")
@@ -104,6 +107,14 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
         elif isinstance(value, str) and (hidden := hidden_character(value)):
             yield Fault(str(file), f"{row.where}, {name}", f"holds {hidden}", VISIBLE_CHARACTERS)
+
+
+def years_of(value: Any) -> float:
+    """Returns an age in years, which is a text in a table of text; NaN where it is none."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXTS, WRITTEN, Item, QuestionSet
+from biasgrid.families.multiple_choice.items import OPTIONS, PROMPTED, SCORED, SPANS, TEXTS, Item, QuestionSet
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import ItemPrompt, prompt_of
 from biasgrid.families.orders import random_order, shares_of_sample
@@ -21,8 +21,7 @@ LETTERS = ("(a)", "(b)", "(c)")
 
 def orders_of(questions: QuestionSet) -> list[tuple[int, ...]]:
     """Returns the orders of options in which each item is asked; one where the prompt does not show them."""
-    prompted = questions.files.variant in (SCORED, WRITTEN)
-    shown = prompted and prompt_of(questions.files.prompt).shows_options
+    shown = questions.files.variant in PROMPTED and prompt_of(questions.files.prompt).shows_options
     orders = list(permutations(range(OPTIONS)))
     return orders if questions.files.orders == "all" and shown else orders[:1]
 

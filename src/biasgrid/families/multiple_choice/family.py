@@ -9,7 +9,16 @@ from typing import Any, ClassVar
 from biasgrid.base.faults import Fault
 from biasgrid.base.references import load_reference
 from biasgrid.families.family import Family, Format, Grid, Question, section_of
-from biasgrid.families.multiple_choice.items import PRECOMPUTED, SCORED, SPANS, TEXTS, WRITTEN, ItemFiles, QuestionSet
+from biasgrid.families.multiple_choice.items import (
+    PRECOMPUTED,
+    PROMPTED,
+    SCORED,
+    SPANS,
+    TEXTS,
+    WRITTEN,
+    ItemFiles,
+    QuestionSet,
+)
 from biasgrid.families.multiple_choice.section import MultipleChoiceDataset
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
@@ -86,7 +95,8 @@ class MultipleChoice(Family):
         from biasgrid.families.multiple_choice.expand import orders_of
 
         section, key = section_of(MultipleChoiceDataset, grid, dataset), f"datasets.{dataset}.sample"
-        yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
+        if variant in PROMPTED:
+            yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:

@@ -25,6 +25,8 @@ SCORED, WRITTEN, PRECOMPUTED, TEXTS, SPANS = "scored", "written", "precomputed",
 """Ways to ask: a prompt whose options are scored, or answered in writing; what was answered in writing elsewhere, with
 the options in the order of the file; question, context and the texts of the options; question and context alone, in
 which an answer is found."""
+PROMPTED = (SCORED, WRITTEN)
+"""Those of generative models."""
 LABEL, NAME = "label", "name"
 """How groups are named: by a word for the group, or by first names."""
 ROW_ENDINGS = {LABEL: "", NAME: " (names)", None: " (labels and names)"}

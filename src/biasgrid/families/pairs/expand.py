@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import random_order
-from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, ROLES, PairSet, SentencePair
+from biasgrid.families.orders import units_of_sample
+from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, PairFiles, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
 
@@ -17,58 +17,42 @@ OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 
 def expand(pairs: PairSet) -> Expansion:
     """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword each other."""
-    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in clusters_in_sample(pairs)]
+    chosen = {*units_of_sample(len(pairs.templates), pairs.files.sample)}
+    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in chosen]
     rows = [row for place in asked for row in requests_of_pair(pairs, place)]
     types = {name: column.dtype.type for name, column in KEYS.items()}
     texts = dict.fromkeys(("text", "text_pair", "system", "candidate1", "candidate2"), pl.String)
     schema = {name: (types | texts | {"pair_place": pl.UInt8})[name] for name in rows[0]}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    of_all = len(pairs.pairs) * len(rows) // len(asked)
-    coverage = coverage_of_design({"pairs": len(asked), "rows": len(rows)}, {"pairs": len(pairs.pairs), "rows": of_all})
+    whole = {"pairs": len(pairs.pairs), "rows": pairs.count}
+    coverage = coverage_of_design({"pairs": len(asked), "rows": len(rows)}, whole)
     return expand_rows(table, KEYS, coverage)
-
-
-def clusters_in_sample(pairs: PairSet) -> set[int]:
-    """Returns the numbers of the clusters that are asked."""
-    sample, count = pairs.files.sample, len(pairs.templates)
-    if sample is None:
-        return set(range(count))
-    return {*random_order(count, sample.seed)[: sample.count(count)].tolist()}
 
 
 def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:
     """Returns what is asked of a pair."""
-    pair, files = pairs.pairs[place], pairs.files
+    pair = pairs.pairs[place]
     keys = {"pair": place, "template": pairs.template(pair), **{name: getattr(pair, name) for name in OF_PAIR}}
-    if files.variant == CHOICE:
-        orders = (MORE, LESS), (LESS, MORE)
-        return [
-            {
-                "system": files.system,
-                "text": choice_of(files.prompt, pair, order),
-                **{f"candidate{number}": letter for number, letter in enumerate(LETTERS, start=1)},
-                **keys,
-                "role": order[0],
-                "item_id": pair.sentence_id(order[0]),
-            }
-            for order in orders
-        ]
-    roles = [role for role in ROLES if pair.sentence(role) is not None]
-    if files.variant == PARTNER:
-        roles = [role for role in roles if role in (MORE, LESS)]
     return [
-        request_of(pair, role, files.variant) | keys | {"role": role, "item_id": pair.sentence_id(role)}
-        for role in roles
+        request_of(pair, role, pairs.files) | keys | {"role": role, "item_id": pair.sentence_id(role)}
+        for role in pairs.roles(pair)
     ]
 
 
-def request_of(pair: SentencePair, role: str, variant: str) -> dict[str, object]:
-    """Returns the text of a sentence and what is read beside it; of its partner, which of them is the first."""
-    if variant == PARTNER:
-        other = LESS if role == MORE else MORE
+def request_of(pair: SentencePair, role: str, files: PairFiles) -> dict[str, object]:
+    """Returns what a model reads: a sentence and what stands beside it, or a prompt in which the sentence comes first.
+
+    Of its partner, `pair_place` says which of them is the first.
+    """
+    other = LESS if role == MORE else MORE
+    if files.variant == CHOICE:
+        candidates = {f"candidate{number}": letter for number, letter in enumerate(LETTERS, start=1)}
+        return {"system": files.system, "text": choice_of(files.prompt, pair, (role, other)), **candidates}
+    beside: dict[str, object] = {}
+    if files.variant == PARTNER:
         beside = {"text_pair": pair.sentence(other), "pair_place": int(role != pair.first)}
-    else:
-        beside = {"text_pair": pair.context} if variant == CONTEXT else {}
+    elif files.variant == CONTEXT:
+        beside = {"text_pair": pair.context}
     return {"text": pair.sentence(role), **beside}
 
 

@@ -57,10 +57,13 @@ class Pairs(Family):
             yield "`forced-choice` asks in English which sentence is more likely", "a `prompt` in its language"
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
-        """Says that models are asked one task of StereoSet at a time."""
-        several = len({*section_of(PairsDataset, grid, dataset).tasks}) > 1
-        of_task = grid.models[model].task in (MASKED, CAUSAL)
-        return "its `tasks` are scored in different ways: models need a dataset for each" if several and of_task else ""
+        """Says that models are asked one task of StereoSet at a time, and those behind servers only one of them."""
+        if grid.models[model].task not in (MASKED, CAUSAL):
+            return ""
+        task = section_of(PairsDataset, grid, dataset).only_task
+        if task is None:
+            return "no scoring of both `tasks` at once: models need a dataset for each"
+        return f"no scoring of {task} for models behind servers" if grid.models[model].source.asks_server else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> PairFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -98,7 +101,7 @@ class Pairs(Family):
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: PairSet) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
         sample, key = section_of(PairsDataset, grid, dataset).sample, f"datasets.{dataset}.sample"
-        yield from size_faults(source, key, sample, 3 * len(lists.pairs), "clusters of pairs")
+        yield from size_faults(source, key, sample, lists.count, "clusters of pairs")
         yield from sample_faults(source, key, sample, len(lists.templates), "clusters of pairs")
 
     def figures(self, dataset: PairsDataset) -> Sequence[str]:

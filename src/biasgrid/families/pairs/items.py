@@ -126,6 +126,16 @@ class PairSet:
         """Returns the number of a pair's cluster."""
         return self.templates[pair.cluster or pair.name]
 
+    def roles(self, pair: SentencePair) -> list[str]:
+        """Returns by which sentences of a pair models are asked, each once; of a choice, the one that stands first."""
+        roles = ROLES if self.files.variant in (ALONE, CONTEXT) else (MORE, LESS)
+        return [role for role in roles if pair.sentence(role) is not None]
+
+    @property
+    def count(self) -> int:
+        """How many instances there are without a sample."""
+        return sum(len(self.roles(pair)) for pair in self.pairs)
+
     def digest(self) -> str:
         """A digest of what makes the instances."""
         files = self.files

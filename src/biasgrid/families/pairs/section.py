@@ -74,7 +74,7 @@ class PairsDataset(DatasetSection):
 
     @model_validator(mode="after")
     def _scorings_that_fit(self) -> PairsDataset:
-        if self.layout != STEREOSET_LAYOUT and self.tasks != [INTRASENTENCE]:
+        if self.layout != STEREOSET_LAYOUT and self.only_task != INTRASENTENCE:
             raise KeysError("expected `tasks` only with `layout: stereoset`")
         for key, allowed in ALLOWED.items():
             if (name := getattr(self, key)) is not None:
@@ -91,14 +91,19 @@ class PairsDataset(DatasetSection):
         if self.layout != STEREOSET_LAYOUT:
             return needs != CONTEXT
         is_blank = needs != CONTEXT or scoring in BLANK_SCORINGS
-        return self.tasks == [INTRASENTENCE if is_blank else INTERSENTENCE]
+        return self.only_task == (INTRASENTENCE if is_blank else INTERSENTENCE)
+
+    @property
+    def only_task(self) -> str | None:
+        """The task that is read, None where both are."""
+        return self.tasks[0] if len({*self.tasks}) == 1 else None
 
     @property
     def scorings(self) -> tuple[str | None, str | None, str | None]:
         """How masked, causal and served models are scored; None of models that are not asked."""
         usual: tuple[str | None, ...] = DEFAULTS_OF_PAIRS
         if self.layout == STEREOSET_LAYOUT:
-            usual = DEFAULTS[self.tasks[0]] if len({*self.tasks}) == 1 else (None, None, None)
+            usual = DEFAULTS[self.only_task] if self.only_task else (None, None, None)
         return self.masked or usual[0], self.causal or usual[1], self.served or usual[2]
 
 

@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
+from biasgrid.families.measures import known_numbers
 from biasgrid.stats.sums import MEAN, Along, Finish, Sums
 
 TARGETS = "targets"
 IDEAL_SHARE = 0.5
 """The share of examples with the stereotype that is ideal."""
 ONE_TERM = "one target term"
+NO_EXAMPLE = "no example has scores of all three sentences"
 
 
 def icat_of(sums: FloatArray) -> FloatArray:
@@ -67,7 +69,7 @@ def measures_of_terms(table: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
         terms = scores_by_term(table, names)
         keys = keys_of(terms, names)
         for of_terms in OF_TERMS:
-            yield of_terms(terms, keys).named(of_terms.__name__)
+            yield from known_numbers(of_terms(terms, keys).named(of_terms.__name__), NO_EXAMPLE)
     yield from rows_of_terms(scores_by_term(table, ("bias_type",)))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import random_order
+from biasgrid.families.orders import units_of_sample
 from biasgrid.families.probe.definitions import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import ProbeRequests
@@ -28,10 +28,7 @@ SCHEMA = {
 def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
     files = requests.files
-    items = list(range(len(requests.probe.items)))
-    if files.sample is not None:
-        # Of one seed, larger samples hold the smaller ones.
-        items = sorted(random_order(len(items), files.sample.seed)[: files.sample.count(len(items))].tolist())
+    items = units_of_sample(len(requests.probe.items), files.sample)
     rows = pl.DataFrame([row for item in items for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions

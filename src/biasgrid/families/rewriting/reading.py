@@ -249,14 +249,11 @@ class RewritingRequests:
 
     @cached_property
     def sampled(self) -> list[int]:
-        """The prompts of the sample; of one seed, larger samples hold the smaller ones."""
-        from biasgrid.families.orders import random_order  # needs numpy, which plans do without
+        """The prompts of the sample."""
+        from biasgrid.families.orders import units_of_sample  # needs numpy, which plans do without
 
-        sample, usable = self.files.sample, self.usable
-        if sample is None or not usable:
-            return usable
-        places = random_order(len(usable), sample.seed)[: sample.count(len(usable))].tolist()
-        return [usable[place] for place in sorted(places)]
+        usable = self.usable
+        return [usable[place] for place in units_of_sample(len(usable), self.files.sample)]
 
     @cached_property
     def neutral_numbers(self) -> list[int]:

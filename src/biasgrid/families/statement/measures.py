@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, prompt_sign
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, parts_by_keys, prompt_sign
 from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
@@ -202,12 +202,7 @@ class TableParts:
         template, templates = number_templates(template_units(table))
         asked = [name for name in ("repetition", PROMPT_FORMAT) if name in table.columns]
         repetitions = prod(table[name].n_unique() for name in asked)
-        if not names:
-            zeros = np.zeros(len(table), dtype=np.int64)
-            return cls(pl.DataFrame({"options": [""]}), zeros, template, templates, repetitions)
-        keys = table.select(names).unique(maintain_order=True)
-        numbered = table.select(names).join(keys.with_row_index("number"), on=names, maintain_order="left")
-        number = numbered["number"].to_numpy().astype(np.int64)
+        keys, number = parts_by_keys(table, names)
         return cls(keys.cast({pl.Categorical: pl.String}), number, template, templates, repetitions)
 
     def sums(self, values: FloatArray, concerned: BoolArray | None = None) -> tuple[FloatArray, IntArray]:

@@ -72,7 +72,7 @@ def sample_row(record: Record) -> SampleRow | None:
         record.refuse("sample_id", repr(identifier), "an id such as age-001a-001-amb-bsd-0")
     try:
         choices = ast.literal_eval(written)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         choices = None
     if not (isinstance(choices, list) and len({*map(str, choices)}) == len(choices) == OPTIONS):
         record.refuse("choices", repr(written), "a list of three texts that differ")

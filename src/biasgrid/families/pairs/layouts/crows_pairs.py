@@ -52,7 +52,7 @@ def too_few_named(record: PairRecord, kind: str) -> bool | None:
         return None
     try:
         annotations = ast.literal_eval(told)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         annotations = None
     if not isinstance(annotations, list) or not all(isinstance(each, list) for each in annotations):
         record.refuse(ANNOTATIONS, repr(told[:40]), "a list of lists of types, one for each annotator")
