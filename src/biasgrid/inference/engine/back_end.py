@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,14 +34,14 @@ class BackEnd(ABC):
 
     @classmethod
     def with_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, some_instances: Callable[[], pl.DataFrame]
     ) -> InferenceSettings:
         """Returns the settings with the engine that `auto` is for this model; others know no engines.
 
         Args:
             record: see `open`.
             settings: see `open`.
-            instances: some of what will be asked.
+            some_instances: reads some of what will be asked, where it is needed.
         """
         return settings
 

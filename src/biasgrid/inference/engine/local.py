@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import replace
@@ -146,14 +146,14 @@ class LocalBackEnd(BackEnd):
 
     @classmethod
     def with_engine(
-        cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame
+        cls, record: Mapping[str, Any], settings: InferenceSettings, some_instances: Callable[[], pl.DataFrame]
     ) -> InferenceSettings:
         """Returns the settings with the engine that `auto` is, which the first shard of the model finds."""
         if cls.engine(settings) != AUTO:
             return settings
         precision = choose_precision(settings.precision, choose_device(settings.device))
         file = settings.engines and settings.engines / f"{digest([record, precision])[:12]}.json"
-        found = find_once(file, lambda: cls.find_engine(record, settings, precision, audited_of(instances)))
+        found = find_once(file, lambda: cls.find_engine(record, settings, precision, audited_of(some_instances())))
         reason = found.get("reason", "the faster one that agrees with float32 of torch")
         logger.info("%s computes %s (engine: auto): %s", found["engine"], settings.model, reason)
         return replace(settings, engine=found["engine"])
