@@ -45,7 +45,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     tables = [
         *page_table(
             "Classes",
-            "What is answered to statements about a class, most errors first.",
+            "Answers to statements about each class, most errors first.",
             classes,
             {**domain, **CLASS_COLUMNS},
         ),
