@@ -200,7 +200,7 @@ def predict_shard(
         answers = store.find()
         there_before = len(answers.finished)
         if there := there_before + len(answers.parts):
-            logger.info("%s: %s rows are there from an earlier run", settings.model, there)
+            logger.info("%s: %s rows come from an earlier run", settings.model, there)
         progress.resume(there)
         gpu_peak = ShardAnswers(instances, settings, back_end, record, store, opener or Opener()).ask(answers, progress)
     facts = {
