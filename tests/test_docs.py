@@ -52,20 +52,22 @@ MISTAKES = [
     (
         (TEMPLATES, '"label": 0', '"label": "negative"'),
         f"{TEMPLATES}, templates[1]: its label is an answer, that of templates[0] in {TEMPLATES} is a class; expected "
-        "labels of one kind in all templates",
+        "the same kind of label in all templates",
     ),
     (
         (TEMPLATES, '"label": 0', '"label": 2'),
         f"{CONFIG}, line 19, datasets.moods.labels: names 2 classes, but {TEMPLATES} has the class 2; expected a name "
-        "for every class from 0",
+        "for each class, counted from 0",
     ),
     (
         (TEMPLATES, "<upset> about my", "<glad> to see my"),
-        f"{TEMPLATES}, templates[1]: its inputs are those of templates[0] in {TEMPLATES}; expected every template once",
+        f"{TEMPLATES}, templates[1]: has the same inputs as templates[0] in {TEMPLATES}; expected each template once",
     ),
     (
         (GROUPS, '"religion"', '"faith & creed"'),
-        f"{GROUPS}: the bias type \"faith & creed\" holds & as a word; expected none there: ' & ' joins the parts of "
+        f"{GROUPS}: the bias type \"faith & creed\" contains & as a word; expected no & as a word: ' & ' joins the "
+        "parts "
+        "of "
         "an intersection",
     ),
     (
@@ -78,8 +80,8 @@ MISTAKES = [
     ),
     (
         (CONFIG, "{negative: N", "{bad: N"),
-        f"{CONFIG}, line 23, run.datasets: no selected model answers 'moods'; expected the task and, of classifiers, "
-        "the `labels` of counterfactual datasets",
+        f"{CONFIG}, line 23, run.datasets: no selected model answers 'moods'; expected a model with the task of a "
+        "counterfactual dataset and, for classifiers, its `labels`",
     ),
 ]
 """In which file of the worked example something stands in place of something else, and what is said of it."""

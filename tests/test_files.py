@@ -40,7 +40,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[
     path = tmp_path / "taken"
     make(path)
     before = path.stat().st_mode
-    with pytest.raises(UserError, match="taken: a folder, pipe or device; expected a file that may be written"):
+    with pytest.raises(UserError, match="taken: is a folder, pipe or device; expected a file that can be written"):
         write_text(path, "new")
     assert path.stat().st_mode == before
     assert names(tmp_path) == ["taken"]
@@ -93,7 +93,7 @@ def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else
 
 
 def test_a_full_disk_is_told_as_such() -> None:
-    message = "out.txt: cannot be written, the disk is full; make room and run again"
+    message = "out.txt: cannot be written, because the disk is full; free some space and run again"
     with pytest.raises(UserError, match=message), explain_refusal("out.txt"):
         Path("/dev/full").write_text("text")
 

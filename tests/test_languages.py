@@ -148,7 +148,7 @@ def test_a_probe_asks_for_yes_and_no_in_its_language(tmp_path: Path) -> None:
         digests.add(requests.digest())
     assert len(digests) == 3
     _, faults = read(ProbeFiles(probe, SCORED, 1, None, "fr"))
-    assert "has no options whose probabilities could be read" in str(faults[0])
+    assert "has no options, so there are no probabilities to read" in str(faults[0])
 
 
 @pytest.mark.parametrize(

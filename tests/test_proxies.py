@@ -40,5 +40,5 @@ def test_variables_that_make_no_address_are_refused_before_anything_runs(monkeyp
 
 def test_a_proxy_that_is_none_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "::::")
-    with pytest.raises(InputError, match="ALL_PROXY: names no proxy that can be used"):
+    with pytest.raises(InputError, match="ALL_PROXY: does not name a usable proxy"):
         report_proxies(ADDRESSES)

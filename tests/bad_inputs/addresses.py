@@ -27,12 +27,14 @@ def bad(address: str, *says: str, **does: Any) -> BadAddress:
 
 
 DUMP, ELSEWHERE = "SERVER/dump.json", "SERVER/elsewhere"
-REACHED = "expected a server that this machine can reach; or get the file otherwise and set `file` in place of `url`"
+REACHED = (
+    "expected a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
+)
 ADDRESSES = [
     bad("SERVER/none.json", "the server says 404 Not Found; expected the dump"),
     *(bad(DUMP, f"the server says {status}", "expected the dump", statuses=[status])
       for status in (400, 401, 403, 405, 410, 451)),
-    *(bad(DUMP, f"the server says {status}", "5 times; run again to go on", REACHED, statuses=[status] * 5)
+    *(bad(DUMP, f"the server says {status}", "5 times; run again to continue", REACHED, statuses=[status] * 5)
       for status in (429, 500, 502, 503, 504)),
     bad(ELSEWHERE, "the server redirects from http to ftp (ftp://host/x)", redirects_to="ftp://host/x?token=pass"),
     *(bad(ELSEWHERE, "the server says 302", "is not allowed", redirects_to=to) for to in ("file:///etc/x", "data:,x")),
@@ -40,7 +42,7 @@ ADDRESSES = [
     bad(ELSEWHERE, "the server says 302", "infinite loop", redirects_to="/elsewhere"),
     bad(ELSEWHERE, "cannot be reached", "refused", redirects_to="http://127.0.0.1:9/x"),
     bad(ELSEWHERE, "the server says 404 Not Found", redirects_to="/none.json"),
-    bad(DUMP, f"sha256 is {DIGEST} (what was downloaded is removed)", "as in the config"),
+    bad(DUMP, f"sha256 is {DIGEST} (the download was removed)", "as in the config"),
     bad("http://127.0.0.1:9/x", "cannot be reached", "refused", "5 times", REACHED),
     bad("https://127.0.0.1:9/x", "cannot be reached", "refused", REACHED),
     bad("http://127.0.0.1:0/x", "cannot be reached", REACHED),

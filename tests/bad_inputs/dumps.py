@@ -115,7 +115,7 @@ KEYS = [
       for of in FILES for number in ("-1", "70000", "1_0", "\u0661", "+1", " 1", "1.0", "1e3", "", "9" * 5000)),
     *(bad(of, KEY, key(**{name: "Bea"}), "both subjects in the key are 'Bea'; expected two")
       for of in FILES for name in ("subject2",)),
-    *(bad(of, KEY, key(**{name: text}), "the key holds U+")
+    *(bad(of, KEY, key(**{name: text}), "the key contains U+")
       for of in FILES for name in ("group1", "subject1", "sort", "act") for text in (NUL, HALF, WIDTHLESS)),
     *(bad(of, KEY, key(**{name: "x"}), "expected the attribute twice") for of in FILES for name in ("act", "negated")),
     *(bad(of, KEY, key(**{name: "Eve"}), "with its subjects swapped, 0 times (so 2 of 2 swap groups are malformed)")
@@ -133,11 +133,11 @@ ENTRIES = [
     *(bad("spans", "q1", value, OBJECT) for value in (HALF, WIDTHLESS, float("inf"))),
     *(bad(of, "context", value, "context is ") for of in ("source", "spans") for value in (None, 5, True, [], {})),
     *(bad(of, "q0.question", value, "q0.question is ") for of in FILES for value in (None, 5, True, [], {})),
-    *(bad(of, at, text, f"{at} holds U+") for of in ("source", "spans")
+    *(bad(of, at, text, f"{at} contains U+") for of in ("source", "spans")
       for at in ("context", "q0.question", "q1.question") for text in (NUL, HALF, WIDTHLESS)),
-    *(bad("masks", "q0.question", text, "q0.question holds U+") for text in (NUL, HALF, WIDTHLESS)),
+    *(bad("masks", "q0.question", text, "q0.question contains U+") for text in (NUL, HALF, WIDTHLESS)),
     *(bad("spans", at, value, f"{at} is ") for at in ("q0.pred", "q1.pred") for value in (None, 5, [], False)),
-    *(bad("spans", at, HALF, f"{at} holds half of a character") for at in ("q0.pred", "q1.pred")),
+    *(bad("spans", at, HALF, f"{at} contains half a character") for at in ("q0.pred", "q1.pred")),
     bad("spans", "", swap('"context"', '"\\ud800"'), "has '\\ud800'"),
     bad("spans", "q0.ans1.score", 0.5, "q0.ans1 has score; expected the keys end, start, text"),
     bad("spans", "q2", {}, "the entry has q2"),

@@ -20,7 +20,9 @@ PROBES = [
     bad(YAML, swap(CUTS, "[0, 0.5, 0.4, 0.75, 1]"), "marks"),
     bad(YAML, swap(CUTS, "[0, 0.5, 1]"), "marks"),
     bad(
-        YAML, swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.1]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"), "hole"
+        YAML,
+        swap(f"cuts: {CUTS}", "ranges: {A: [[0, 0.1]], B: [[0.2, 0.5]], C: [[0.5, 0.6]], D: [[0.6, 1]]}"),
+        "gap between A and B",
     ),
     bad(
         YAML,
@@ -35,19 +37,23 @@ PROBES = [
     bad(
         YAML,
         swap("share-of-expected", "{kind: tpr, label: bad, among: asked}"),
-        "metric.rate: has kind, label, among; expected `among` only of rates of a label",
+        "metric.rate: has kind, label, among; expected `among` only for the rate of a label",
     ),
     bad(
         YAML,
         swap("Good, bad: Bad", "Bad, bad: Bad"),
-        "the options 'good' and 'bad' are both 'Bad'; expected texts that",
+        "the options 'good' and 'bad' are both 'Bad'; expected different texts",
     ),
     bad(
         YAML,
         swap("{good: Good, bad: Bad}", '{good: "{who}", bad: a man}'),
         "items[1]: the options 'good' and 'bad' are",
     ),
-    bad(YAML, swap("group: man", "group: Cook"), "items[1]: the group 'Cook' is 'cook' but for case or normal form"),
+    bad(
+        YAML,
+        swap("group: man", "group: Cook"),
+        "items[1]: the group 'Cook' differs from 'cook' only in case or normal form",
+    ),
     bad(
         YAML,
         swap("evaluator: option-letter", PHRASES),
@@ -59,54 +65,68 @@ PROBES = [
     bad(
         YAML,
         swap("evaluator: option-letter", PHRASES.replace("[]", "[FINE]")),
-        "'FINE' stands for 'good' too; expected",
+        "'FINE' already stands for 'good'; expected",
     ),
     bad(
         YAML,
         swap("evaluator: option-letter", PHRASES.replace("bad: []", "Good: ['no']")),
-        "the label 'Good' is 'good' but for case or normal form",
+        "the label 'Good' differs from 'good' only in case or normal form",
     ),
     bad(YAML, b"title: [", "probe.yaml", "not YAML"),
     bad(YAML, b"", "probe.yaml"),
-    bad(YAML, swap("Write", "Wr\u200bite"), "holds U+200B (ZERO WIDTH SPACE)"),
+    bad(YAML, swap("Write", "Wr\u200bite"), "contains U+200B (ZERO WIDTH SPACE)"),
     bad("datasets.probe.probe", "probes/no.yaml", "probes/no.yaml: cannot be read"),
     bad("datasets.probe.sample", {"units": 3}, "sample.units: 3 units, but there are only 2 items"),
     bad("datasets.probe.mode", "gender-bench", "datasets.probe.mode: 'gender-bench'"),
     bad(TONE, swap("model: nice", "model: nise"), "datasets.tone: asks 'nise' (did you mean 'nice'?)"),
     bad(
-        TONE, swap("model: nice", "model: moody"), "asks 'moody', which gives no `score` of texts; expected one of nice"
+        TONE,
+        swap("model: nice", "model: moody"),
+        "asks 'moody', which does not give texts a `score`; expected one of nice",
     ),
     bad("models.nice.scorer.labels", ["POS", "rude"], "classes ['NEG', 'POS'], without ['rude']", "`scorer.labels`"),
     bad("models.nice.scorer.labels", [], "models.nice.scorer.labels: []; expected 1 or more entries"),
     bad("models.nice.scorer.activation", "relu", "models.nice.scorer.activation: 'relu'; expected one of"),
     bad("models.nice.scorer.join", "mean", "models.nice.scorer.join: 'mean'; expected one of"),
     bad("models.nice.scorer", GONE, "models.nice.labels: {}; expected the names of the classes"),
-    bad("models.nice.labels", {"bad": "NEG", "good": "POS"}, "expected either `labels`, of a dataset's classes, or"),
+    bad(
+        "models.nice.labels", {"bad": "NEG", "good": "POS"}, "expected either `labels` for the classes of a dataset, or"
+    ),
 ]
 """Of probes and of scorers of their answers."""
 ASKED, WORDS, LETTERS = "word_lists/letters/prompts.jsonl", "word_lists/letters/groups.yaml", "datasets.letters"
 REWRITTEN = [
-    bad(ASKED, "", "prompts.jsonl: holds no prompts"),
+    bad(ASKED, "", "prompts.jsonl: contains no prompts"),
     bad(ASKED, swap('"prompt"', '"promt"'), "prompts.jsonl, line 1: no column 'prompt' (did you mean 'promt'?)"),
     bad(ASKED, swap('"He asked for a raise."', "[1]"), "prompts.jsonl, line 1: [1]; expected a prompt"),
     bad(
-        ASKED, swap("He asked", "They asked"), "no prompt of 2 has a word of a group; expected words of female, male in"
+        ASKED,
+        swap("He asked", "They asked"),
+        "none of the 2 prompts contains a word of a group; expected words of female, male in",
     ),
-    bad(WORDS, swap("him, them", "him"), "line 5, words[1]: 2 words; expected 3, as other rows have"),
+    bad(WORDS, swap("him, them", "him"), "line 5, words[1]: 2 words; expected 3 words, as in the other rows"),
     bad(WORDS, swap("her, him", "her, she"), "line 5, words[1]: 'she' is a word of female and of male"),
-    bad(WORDS, swap("female, male", "male, Male"), "line 2, groups: 'Male' is 'male' but for case or normal form"),
+    bad(
+        WORDS,
+        swap("female, male", "male, Male"),
+        "line 2, groups: 'Male' differs from 'male' only in case or normal form",
+    ),
     bad(
         WORDS,
         swap("[her, him", "[caf\u00e9, cafe\u0301"),
-        "is 'caf\u00e9' in another normal form; expected every word once",
+        "is 'caf\u00e9' in a different Unicode normal form; expected each word once",
     ),
-    bad(WORDS, swap("female, male", "male, male"), "line 2, groups: 'male' appears twice; expected every group once"),
-    bad(f"{LETTERS}.scorers", ["moody"], "asks 'moody', which gives no `score` of texts; expected one of nice"),
-    bad(f"{LETTERS}.embeddings", "nice", "asks 'nice', which gives no `vector` of texts"),
-    bad(f"{LETTERS}.rewrite", "system", "letters.rewrite: system, but there is no system text"),
-    bad(f"{LETTERS}.sample", {"units": 5}, "letters.sample.units: 5 units, but there are only 1 prompts with words"),
-    bad(f"{LETTERS}.prompts", "letters/prompts.doc", "prompts.doc: the ending '.doc'; expected prompts"),
+    bad(WORDS, swap("female, male", "male, male"), "line 2, groups: 'male' appears twice; expected each group once"),
+    bad(f"{LETTERS}.scorers", ["moody"], "asks 'moody', which does not give texts a `score`; expected one of nice"),
+    bad(f"{LETTERS}.embeddings", "nice", "asks 'nice', which does not give texts a `vector`"),
+    bad(f"{LETTERS}.rewrite", "system", "letters.rewrite: `system`, but there is no system text"),
+    bad(
+        f"{LETTERS}.sample",
+        {"units": 5},
+        "letters.sample.units: 5 units, but there are only 1 prompts that contain words",
+    ),
+    bad(f"{LETTERS}.prompts", "letters/prompts.doc", "prompts.doc: the file extension '.doc'; expected prompts"),
     bad(f"{LETTERS}.stop_words", "nltk", "letters.stop_words: 'nltk', but there are no `targets`"),
-    bad(f"{LETTERS}.targets", "letters/no.txt", "letters/no.txt: cannot be read", "expected words, one a line"),
+    bad(f"{LETTERS}.targets", "letters/no.txt", "letters/no.txt: cannot be read", "expected one word per line"),
     bad(f"{LETTERS}.repetition", 2, "letters.repetition: unknown key (did you mean 'repetitions'?)"),
 ]

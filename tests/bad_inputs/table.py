@@ -32,16 +32,16 @@ UNKNOWN = [
     bad("run.model", ["masked"], "run.model: unknown key (did you mean 'models'?)"),
 ]
 BRACES = [
-    bad("word_lists", "word{lists}", "word_lists: 'word{lists}' holds braces, between which Snakemake would fill"),
-    bad("models.masked.folder", "models/{x}", "models.masked.folder: 'models/{x}' holds braces"),
-    bad("models.published.predictions.people.file", "{d}.json", "predictions.people.file: '{d}.json' holds braces"),
-    bad("report", {"references": ["{x}.json"]}, "report.references[0]: '{x}.json' holds braces"),
-    bad("tokenizers.tiny.folder", "models/{tiny}", "tokenizers.tiny.folder: 'models/{tiny}' holds braces"),
+    bad("word_lists", "word{lists}", "word_lists: 'word{lists}' contains braces, which Snakemake would take for"),
+    bad("models.masked.folder", "models/{x}", "models.masked.folder: 'models/{x}' contains braces"),
+    bad("models.published.predictions.people.file", "{d}.json", "predictions.people.file: '{d}.json' contains braces"),
+    bad("report", {"references": ["{x}.json"]}, "report.references[0]: '{x}.json' contains braces"),
+    bad("tokenizers.tiny.folder", "models/{tiny}", "tokenizers.tiny.folder: 'models/{tiny}' contains braces"),
 ]
 """What Snakemake would take for patterns."""
 NAMES = [
     bad("run.models", ["maskd"], "run.models: unknown name 'maskd' (did you mean 'masked'?); expected one of"),
-    bad("run.models", ["masked", "masked"], "run.models: 'masked' appears twice; expected every name once"),
+    bad("run.models", ["masked", "masked"], "run.models: 'masked' appears twice; expected each name once"),
     bad("run.models", [], "run.models: []; expected 1 or more entries"),
     bad("run.datasets", ["peple"], "run.datasets: unknown name 'peple' (did you mean 'people'?)"),
     bad("run.datasets", ["people", "people"], "run.datasets: 'people' appears twice"),
@@ -50,17 +50,24 @@ NAMES = [
     bad("models.masked.task", "text-to-image", "models.masked.task: 'text-to-image'", "expected one of"),
     bad("models.masked.variant", "lm-tny", "models.masked.variant: unknown tokenizer 'tny' (did you mean 'tiny'?)"),
     bad("models.masked.variant", "qa", "models.masked.variant: 'qa' is not for the task 'fill-mask'"),
-    bad("models.masked.variant", "xx", "models.masked.variant: 'xx'; expected `qa`, `lm` or `llm`, with parts"),
+    bad("models.masked.variant", "xx", "models.masked.variant: 'xx'; expected `qa`, `lm` or `llm`, or one of"),
     bad("models.answering.variant", "qa-newsqa", "'answering' answers none", "no variant 'qa-newsqa', only lm-tiny"),
-    bad("models.answering.label", "Masked\u200b", "models.answering.label: holds U+200B (ZERO WIDTH SPACE)"),
+    bad("models.answering.label", "Masked\u200b", "models.answering.label: contains U+200B (ZERO WIDTH SPACE)"),
     bad("models.masked.labels", {"bad": "NEG"}, "models.masked.labels: {'bad': 'NEG'}; expected no `labels`"),
     bad("models.moody.labels", {}, "models.moody.labels: {}; expected the names of the classes"),
     bad("models.moody.labels", {"bad": "NEG"}, "run.datasets: no selected model answers 'moods'"),
     bad("datasets.people.family", "underspecifed", "family: 'underspecifed' (did you mean 'underspecified'?)"),
     bad("datasets.moods.family", GONE, "datasets.moods: has title", "expected `family: counterfactual` beside them"),
-    bad("datasets.moods.task", "fill-mask", "datasets.moods.labels", "expected no `labels`, as the task is fill-mask"),
+    bad(
+        "datasets.moods.task",
+        "fill-mask",
+        "datasets.moods.labels",
+        "expected no `labels`, because the task is fill-mask",
+    ),
     bad("datasets.moods.labels", ["bad"], "moods"),
-    bad("datasets.moods.labels", ["bad", "bad"], "datasets.moods.labels", "expected labels that differ"),
+    bad(
+        "datasets.moods.labels", ["bad", "bad"], "datasets.moods.labels", "expected labels that differ from each other"
+    ),
     bad("datasets.moods.bias_types", ["ages"], "has no bias type 'ages' (did you mean 'age'?); expected one of"),
     bad("datasets.moods.bias_types", [], "datasets.moods.bias_types: []; expected 1 or more entries"),
     bad("datasets.moods.measures", [{"score": "f2", "distance": "absolute", "comparison": "pairwise"}], "f2"),
@@ -88,31 +95,31 @@ NAMES = [
     bad(
         "synthetic.spread",
         0.9,
-        "synthetic.spread: 0.9; expected at most 0.6, as strength 'strong' is 0.4 and both make at most 1",
+        "synthetic.spread: 0.9; expected at most 0.6: strength 'strong' is 0.4, and the two add up to at most 1",
     ),
     bad("models.taught.train.synthetic", "weak", "models.taught.train.synthetic: unknown strength 'weak'"),
     bad("models.taught.train", {"base": {"folder": "x"}}, "expected either `synthetic`, or both `base` and `data`"),
     bad("models.taught.train.dataset", "moods", "models.taught.train.dataset: 'moods', for the task"),
     bad("models.masked.checkpoint", "bert", "expected exactly one of `checkpoint`, `folder`, `train` and"),
     bad("models.masked.folder", GONE, "expected exactly one of `checkpoint`, `folder`, `train` and `predictions`"),
-    bad("models.masked.revision", "main", "expected `revision` exactly where there is a `checkpoint`"),
+    bad("models.masked.revision", "main", "expected `revision` together with `checkpoint`, never without it"),
     bad("models.masked.folder", "nowhere", "models.masked.folder: 'nowhere' is not a folder; expected a folder"),
-    bad("models.masked.folder", "word_lists", "models.masked.folder: 'word_lists' holds no config.json"),
-    bad("tokenizers.tiny.folder", "word_lists", "tokenizers.tiny.folder: 'word_lists' holds no tokenizer"),
+    bad("models.masked.folder", "word_lists", "models.masked.folder: 'word_lists' contains no config.json"),
+    bad("tokenizers.tiny.folder", "word_lists", "tokenizers.tiny.folder: 'word_lists' contains no tokenizer"),
     bad("tokenizers.tiny.folder", GONE, "tokenizers.tiny: 'tiny' has no `checkpoint` or `folder`"),
     bad("models.published.predictions", {"peple": {"file": "dumps/people.json"}}, "unknown name 'peple'"),
     bad("models.published.predictions.people", {"file": "no.json"}, "there is no file 'no.json'"),
     bad("report", {"references": ["no.json"]}, "report.references[0]: there is no file 'no.json'"),
-    bad("models.published.predictions.people", {"url": "http://x/y"}, "expected `sha256` where there is a `url`"),
+    bad("models.published.predictions.people", {"url": "http://x/y"}, "expected `sha256` together with `url`"),
     bad(
         "models.published.predictions.people",
         {"url": "ftp://x/y", "sha256": "a" * 64},
         "begins with http:// or https://",
     ),
-    bad("models.published.predictions.people", {"url": "http://x/y", "sha256": "abc"}, "64 of the digits 0-9 and a-f"),
+    bad("models.published.predictions.people", {"url": "http://x/y", "sha256": "abc"}, "64 hexadecimal digits"),
     bad("word_lists", "nowhere", "word_lists: there is no folder 'nowhere' (looked for in this folder and "),
-    bad("results", "a{b}", "results: 'a{b}'; expected a folder, without any of { } < > or control characters"),
-    bad("plugins", ["no.py"], "plugins[0]: 'no.py' is not there; expected the path of a Python file or package"),
+    bad("results", "a{b}", "results: 'a{b}'; expected a folder whose name contains none of { } < > and no"),
+    bad("plugins", ["no.py"], "plugins[0]: 'no.py' does not exist; expected the path of a Python file or package"),
     bad("inference.device", "gpu", "inference.device: 'gpu' (did you mean 'cpu'?); expected one of auto, cpu, cuda"),
     bad("inference.precision", "half", "inference.precision: 'half'; expected one of auto"),
     bad("scoring", "unqovr", "scoring: 'unqovr' (did you mean 'unqover'?); expected one of exact, unqover"),
@@ -163,14 +170,14 @@ FILES = {f"word_lists/{name}": text for name, text in LISTS.items()}
 PACK_FILES = {f"word_lists/pack/fillings/{name}": text for name, text in FILLINGS.items()}
 UNSEEN = [
     *(
-        Bad(file, text[:-1] + character + "\n", (file.split("/")[-1], "line", f"holds {name}"))
+        Bad(file, text[:-1] + character + "\n", (file.split("/")[-1], "line", f"contains {name}"))
         for file, text in {**FILES, **PACK_FILES}.items()
         for character, name in HIDDEN.items()
     ),
-    *(bad("title", f"Sma{character}ll", f"title: holds {name}") for character, name in HIDDEN.items()),
-    bad("word_lists/pack/groups.json", swap("kid", "k\\u200bid"), "groups.json, age.young[0]: holds U+200B"),
-    bad("word_lists/pack/groups.json", swap('"young"', '"yo\\u00adung"'), "holds U+00AD (SOFT HYPHEN)"),
-    bad("word_lists/pack/templates.json", swap("likes", "li\\u0000kes"), "templates[0].text: holds U+0000"),
+    *(bad("title", f"Sma{character}ll", f"title: contains {name}") for character, name in HIDDEN.items()),
+    bad("word_lists/pack/groups.json", swap("kid", "k\\u200bid"), "groups.json, age.young[0]: contains U+200B"),
+    bad("word_lists/pack/groups.json", swap('"young"', '"yo\\u00adung"'), "contains U+00AD (SOFT HYPHEN)"),
+    bad("word_lists/pack/templates.json", swap("likes", "li\\u0000kes"), "templates[0].text: contains U+0000"),
 ]
 BYTES = [
     *(
@@ -179,34 +186,39 @@ BYTES = [
     ),
     *(Bad(file, b"", (file.split("/")[-1],)) for file in FILES),
     bad("config.yaml", b"a: [", "not YAML"),
-    bad("config.yaml", "title: Sma\u200bll\n".encode(), "config.yaml, line 1: holds U+200B (ZERO WIDTH SPACE)"),
+    bad("config.yaml", "title: Sma\u200bll\n".encode(), "config.yaml, line 1: contains U+200B (ZERO WIDTH SPACE)"),
     bad("config.yaml", b"- a\n", "not a mapping; expected keys such as models"),
     bad("config.yaml", b"\xff", "byte 1 is not UTF-8"),
     bad("config.yaml", b"", "not a mapping"),
     bad("config.yaml", b"title: x\ntitle: y\n", "line 2: the key 'title' is already in line 1"),
-    bad("config.yaml", b"a: &a [*a]\n", "an alias of what it stands in"),
-    bad("config.yaml", b"title: 2020-13-45\n", "holds a date that is none"),
+    bad("config.yaml", b"a: &a [*a]\n", "an alias that refers to itself"),
+    bad("config.yaml", b"title: 2020-13-45\n", "contains an invalid date"),
     bad(
         "config.yaml",
         b"a: &a [x, x, x, x, x, x, x, x, x, x]\n"
         + b"".join(b"%c: &%c [%s]\n" % (n + 1, n + 1, b", ".join([b"*%c" % n] * 10)) for n in range(97, 106)),
-        "its aliases stand for more than 100,000 values",
+        "its aliases expand to more than 100,000 values",
     ),
     bad("word_lists/pack/groups.json", b"[" * 30000, "nested too deeply"),
-    bad("word_lists/pack/groups.json", b'{"a": ' + b"9" * 5000 + b"}", "an integer of thousands of digits"),
-    bad("word_lists/pack/groups.json", b'{"age": "\\ud800"}', "half of a character"),
+    bad("word_lists/pack/groups.json", b'{"a": ' + b"9" * 5000 + b"}", "an integer with thousands of digits"),
+    bad("word_lists/pack/groups.json", b'{"age": "\\ud800"}', "half a character"),
     bad("word_lists/pack/groups.json", b"{}", "no bias types; expected at least one bias type"),
-    bad("word_lists/pack/groups.json", b"[]", "holds a list"),
+    bad("word_lists/pack/groups.json", b"[]", "contains a list"),
     bad("word_lists/pack/groups.json", b"{", "not JSON"),
     bad("word_lists/pack/templates.json", b"{", "not JSON"),
 ]
 FORMS = [
     bad("word_lists/subjects/people.txt", swap("Eve", "Bea"), "line 3: subject 'Bea' is already in line 2"),
-    bad("word_lists/subjects/people.txt", swap("Eve", "bea"), "'bea' is 'Bea' of line 2 but for case or normal form"),
+    bad(
+        "word_lists/subjects/people.txt",
+        swap("Eve", "bea"),
+        "'bea' differs from 'Bea' in line 2 only in case or normal form",
+    ),
     bad(
         "word_lists/subjects/people.txt",
         "[subj] x | Zo\u00eb\n[subj] y | Zoe\u0308\n",
-        "line 2: subject 'Zoe\u0308' is 'Zo\u00eb' of line 1 but for case or normal form; expected every subject once",
+        "line 2: subject 'Zoe\u0308' differs from 'Zo\u00eb' in line 1 only in case or normal form; expected each "
+        "subject once",
     ),
     bad("word_lists/subjects/people.txt", "[subj] x | Ann\n", "only one subject; expected at least 2"),
     bad("word_lists/subjects/people.txt", "subj Ann\nsubj Bea\n", "begins with 'subj'; expected a head such as [subj]"),
@@ -214,7 +226,7 @@ FORMS = [
     bad(
         "word_lists/subjects/people.txt",
         swap("x | Ann", "x | Ann | 5"),
-        "line 2: no frequency, unlike other [subj] lines",
+        "line 2: has no frequency, unlike other [subj] lines",
     ),
     bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no group, unlike other [subj] lines"),
     bad("word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected one space"),
@@ -243,14 +255,18 @@ FORMS = [
     bad("word_lists/stereotypes/people.txt", swap(" |", ""), "line 1: 'cooks x'; expected an attribute and the group"),
     bad("datasets.people.stereotypes", "stereotypes/none.txt", "none.txt: cannot be read"),
     bad("word_lists/fillers/people.txt", "One.\nTwo.\n", "2 lines; expected exactly one line"),
-    bad("word_lists/pack/groups.json", swap('"teen"', '"kid"'), '"kid" appears 2 times; expected every term once'),
-    bad("word_lists/pack/groups.json", swap('"teen"', '"Kid"'), 'the term "Kid" is "kid" but for case or normal form'),
-    bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" is in the group "young" too'),
+    bad("word_lists/pack/groups.json", swap('"teen"', '"kid"'), '"kid" appears 2 times; expected each term once'),
+    bad(
+        "word_lists/pack/groups.json",
+        swap('"teen"', '"Kid"'),
+        'the term "Kid" differs from "kid" only in case or normal form',
+    ),
+    bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" is already in the group "young"'),
     bad("word_lists/pack/groups.json", swap('"old"', '"Young"'), 'the group "Young" is "young" but for case'),
     bad("word_lists/pack/groups.json", swap('"old"', '"young"'), 'the key "young" appears twice'),
     bad("word_lists/pack/groups.json", swap('"elder"', '""'), 'the term "" is blank'),
     bad("word_lists/pack/groups.json", swap('"elder"', "5"), "is an integer; expected an identity term"),
-    bad("word_lists/pack/groups.json", swap('"elder"', '"a & b"'), "holds & as a word"),
+    bad("word_lists/pack/groups.json", swap('"elder"', '"a & b"'), "contains & as a word"),
     bad("word_lists/pack/templates.json", swap("<food>", "<drink>"), "<drink>"),
     bad("word_lists/pack/templates.json", swap('"label": 1', '"label": 7'), "has the class 7"),
     bad("word_lists/pack/templates.json", swap('"label": 1', '"label": "x"'), "templates.json"),
@@ -260,25 +276,32 @@ FORMS = [
 ENDPOINT = {"kind": "LM", "task": "text-generation", "label": "E", "endpoint": {"url": "https://host/v1", "model": "x"}}
 MULTI = b'{"id2label": {"0": "NEG", "1": "POS"}, "problem_type": "multi_label_classification"}'
 QUANTISED = b'{"id2label": {"0": "NEG", "1": "POS"}, "quantization_config": {"quant_method": "gptq"}}'
-DAMAGED = "holds a model.safetensors that is damaged or cut off"
+DAMAGED = "contains a model.safetensors that is damaged or incomplete"
 CHECKPOINTS = [
-    bad("models/tiny/config.json", b"{", "'models/tiny' holds a file that cannot be read (models/tiny: config.json is"),
+    bad(
+        "models/tiny/config.json",
+        b"{",
+        "'models/tiny' contains a file that cannot be read (models/tiny: config.json is",
+    ),
     bad("models/tiny/model.safetensors", b"", DAMAGED),
     bad(
         "models/tiny/adapter_config.json",
         b'{"base_model_name_or_path": "org/base"}',
-        "'models/tiny' holds an adapter of org/base (adapter_config.json), which is not applied; expected one model of",
+        "'models/tiny' contains an adapter of org/base (adapter_config.json), which is not applied; expected a single",
     ),
     bad(
-        "models/tiny/adapter_model.safetensors", b"", "holds an adapter (adapter_model.safetensors)", "merge_and_unload"
+        "models/tiny/adapter_model.safetensors",
+        b"",
+        "contains an adapter (adapter_model.safetensors)",
+        "merge_and_unload",
     ),
     bad("models/tiny/adapter_config.json", b"{", "adapter_config.json is not JSON"),
-    bad("models/tiny/hf_quant_config.json", b"{}", "holds weights that are quantised (hf_quant_config.json)"),
+    bad("models/tiny/hf_quant_config.json", b"{}", "contains weights that are quantised (hf_quant_config.json)"),
     bad("models/tiny/config.json", QUANTISED, "weights that are quantised (quantization_config, gptq)"),
-    bad("models/tiny/config.json", MULTI, "models.moody.folder", "gives a text any number of its classes"),
+    bad("models/tiny/config.json", MULTI, "models.moody.folder", "can give a text any number of its classes"),
     bad("models.chance.date", "tomorrow", "models.chance.date: 'tomorrow'; expected a day such as 2024-07-26"),
-    bad("models.chance.date", "2025-01-01", "models.chance: has", "expected `date` only of a model whose prompts are"),
-    bad("models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions` of the server, which"),
+    bad("models.chance.date", "2025-01-01", "models.chance: has", "expected `date` only for a model whose prompts"),
+    bad("models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions`, which"),
     bad("models.chance.generation", {"thinking": "yes"}, "thinking: 'yes'; expected true, false, or the keys begin"),
     bad("models.chance.generation", {"thinking": {"begin": "<a>"}}, "generation.thinking.end: missing"),
     bad("models.chance.generation", {"thinking": {"begin": "<a>", "end": " "}}, "generation.thinking.end: ' '"),
@@ -293,13 +316,19 @@ ADDRESSED = [
 ]
 CAFE, CAFE_APART = "caf\u00e9", "cafe\u0301"
 SIMILAR_NAMES = [
-    bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", "expected labels that differ"),
-    bad("synthetic.strengths", {"strong": 0.4, "Strong": 0.2}, "synthetic.strengths.Strong: is 'strong' but for case"),
+    bad("datasets.moods.labels", ["bad", "Bad"], "datasets.moods.labels", (
+        "expected labels that differ from each "
+        "other"
+    )),
+    bad("synthetic.strengths", {"strong": 0.4, "Strong": 0.2}, "synthetic.strengths.Strong: differs from 'strong'"),
     bad(
         "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
-        "food.txt, line 2", "in another normal form; expected every filling of 'food' once, or all in the normal",
+        "food.txt, line 2", (
+            "in a different Unicode normal form; expected every filling of 'food' once, or all in the "
+            "normal"
+        ),
     ),
-    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the group 'Y' is 'y'"),
+    bad("word_lists/subjects/people.txt", swap("[subj] y | Eve", "[subj] Y | Eve"), "line 3: the group 'Y' differs"),
 ]  # fmt: skip
 
 
@@ -308,16 +337,18 @@ def exchanged(text: str) -> str:
     return re.sub(r"\|(Ann|Bea)\|(Ann|Bea)\|", r"|\2|\1|", text)
 
 
-MASKS = [bad("tokenizers.tiny.mask", "<msk>", "tokenizers.tiny.mask: '<msk>' is not the mask of the tokenizer in")]
+MASKS = [
+    bad("tokenizers.tiny.mask", "<msk>", "tokenizers.tiny.mask: '<msk>' is not the mask token of the tokenizer in")
+]
 REFERENCES = [bad("report", {"references": ["models/tiny/vocab.txt"]}, "models/tiny/vocab.txt", "; expected")]
 DUMP, KEY = "dumps/people.json", "None|None|Bea|Ann|0|"
 DUMPED = [
     bad(DUMP, b"{}", "dumps/people.json: no entries; expected at least one swap group"),
-    bad(DUMP, swap(KEY, "None|None|Eve|Ann|0|"), "dumps/people.json, line 1: the entry is there 1 and, with its"),
+    bad(DUMP, swap(KEY, "None|None|Eve|Ann|0|"), "dumps/people.json, line 1: the entry appears 1 times and, with its"),
     bad(
         DUMP, exchanged, "dumps/people.json, line 1: the key names 'bea', but the answer is 'ann'; expected the subject"
     ),
-    bad(DUMP, lambda text: text.replace("|Bea|", "|Eve|"), "a key names 'Eve', but the answer is 'Bea'; expected one"),
+    bad(DUMP, lambda text: text.replace("|Bea|", "|Eve|"), "a key names 'Eve', but the answer is 'Bea'; expected"),
     bad(DUMP, lambda text: text[: len(text) // 2], "the file ends too early"),
     bad(DUMP, swap("Ann", "Carl"), "dumps/people.json, line 1"),
     bad("models.published.predictions.people.sha256", "a" * 64, "expected aaaaaaaaaaaa", "as in the config"),

@@ -70,7 +70,7 @@ def answered(file: Path, dataset: str) -> list[str]:
         ("tone", {}, [row(TONE[0])], "1 of 2 prompts have no answer, the first of them 'Write about a man.'"),
         ("tone", {"repetitions": 2}, [row(text) for text in TONE], "2 of 4 prompts have no answer"),
         ("tone", {}, [row(text, group, response=group) for text in TONE for group in ("one", "other")],
-         "'Write about a cook.' has several answers, of groups that the dataset does not tell apart"),
+         "'Write about a cook.' has several answers from groups that the dataset does not distinguish"),
         ("probe", {"answers": "written"}, [*map(row, LETTERS)], "4 of 4 prompts have no answer"),
         ("probe", {"answers": "written"}, [*map(row, TONE, GROUPS)], "4 of 4 prompts have no answer"),
     ],
@@ -105,5 +105,5 @@ def test_a_model_that_gives_no_such_answers_is_refused(tmp_path: Path, monkeypat
     config = project(tmp_path, "probe", [*map(row, LETTERS, GROUPS)])
     monkeypatch.chdir(tmp_path)
     told = validated(config)
-    assert "answers.jsonl, line 1, scores: no log-likelihoods of options, which the dataset reads; expected" in told
+    assert "answers.jsonl, line 1, scores: no log-likelihoods of options, which the dataset needs; expected" in told
     assert "or `answers: written` in the dataset" in told

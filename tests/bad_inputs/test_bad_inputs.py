@@ -94,10 +94,15 @@ def test_a_bad_input_is_told_in_one_message(project: Path, row: Bad) -> None:
             "models",
             "masked",
             "Answering",
-            "models.Answering: is 'answering' but for case, which some disks ignore",
+            "models.Answering: differs from 'answering' only in case, which some disks ignore",
         ),
-        ("datasets", "people", "grid", "datasets.grid: is reserved for what compares all datasets; expected another"),
-        ("datasets", "people", "MOODS", "datasets.MOODS: is 'moods' but for case"),
+        (
+            "datasets",
+            "people",
+            "grid",
+            "datasets.grid: is reserved for the files that compare all datasets; expected a different",
+        ),
+        ("datasets", "people", "MOODS", "datasets.MOODS: differs from 'moods' only in case"),
     ],
 )
 def test_names_that_would_share_a_folder_are_refused(
@@ -158,9 +163,9 @@ def test_a_file_that_is_too_large_is_not_read(project: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("model.safetensors", "'models/tiny' holds no weights; expected model.safetensors or model-*.safetensors"),
-        ("vocab.txt", "'models/tiny' holds no tokenizer; expected one of tokenizer.json"),
-        ("config.json", "'models/tiny' holds no config.json; expected a folder with a checkpoint"),
+        ("model.safetensors", "'models/tiny' contains no weights; expected model.safetensors or model-*.safetensors"),
+        ("vocab.txt", "'models/tiny' contains no tokenizer; expected one of tokenizer.json"),
+        ("config.json", "'models/tiny' contains no config.json; expected a folder with a checkpoint"),
     ],
 )
 def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: str) -> None:
@@ -170,4 +175,4 @@ def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: 
 
 def test_pickled_weights_must_be_allowed(project: Path) -> None:
     (project / "models/tiny/model.safetensors").rename(project / "models/tiny/pytorch_model.bin")
-    assert "holds weights in pickled files only (pytorch_model.bin); expected model.safetensors, or" in told(project)
+    assert "contains weights in pickled files only (pytorch_model.bin); expected model.safetensors, or" in told(project)

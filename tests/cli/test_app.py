@@ -217,7 +217,9 @@ def test_lines_are_not_wrapped_where_the_output_is_no_terminal(tmp_path: Path) -
     run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path)
     first, second = run.stdout.splitlines()
     assert first == f"{config}: 52 cells, 21 variants of datasets, no faults."
-    assert second == "80 of 132 pairs of model and dataset are not asked, as the dataset is for other models"
+    assert (
+        second == "80 of 132 pairs of model and dataset are not asked, because the dataset is for other kinds of model"
+    )
 
 
 def test_plan_prints_a_table_or_json(tmp_path: Path) -> None:

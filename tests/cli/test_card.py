@@ -114,7 +114,9 @@ BENCHMARKS = {
     "gendre=a/b:c": "unknown name 'gendre' (did you mean 'gender'?)",
     "gender=a/b:c:mo": "unknown name 'mo'; expected one of mu, mu_corrected, strength",
     "gender=a/b:c:strength": "strength of gender has no value",
-    "gender=a/b:c:mu": "mu of gender has 2 numbers (age, faith) for one task; expected a task that holds {bias_type}",
+    "gender=a/b:c:mu": (
+        "mu of gender has 2 numbers (age, faith) for one task; expected a task that contains {bias_type}"
+    ),
 }
 
 
@@ -191,4 +193,4 @@ def test_bad_input_is_told(results: Path) -> None:
     )
     code, told = card(results, "--model", "new")
     assert code == 2
-    assert "manifest.json: does not say what was asked; expected one of this version: run again" in told
+    assert "manifest.json: does not record what was asked; expected a run of this version: run again" in told

@@ -100,7 +100,7 @@ def test_what_is_shown_can_be_narrowed_and_what_is_computed_stays(associations: 
         (("--subject", "Carol", "--attribute", "did 0"), "unknown name 'Carol' (did you mean 'Carl'?)"),
         (("--subject", "Carl", "--attribute", "did 0", "--other", "An"), "unknown name 'An' (did you mean 'Ann'?)"),
         (("--subject", "Carl"), "texts, --attribute: missing; expected --subject, --attribute"),
-        ((*OF_CARL, "--group", "x"), "texts, --group: names nothing of it"),
+        ((*OF_CARL, "--group", "x"), "texts, --group: matches nothing in it"),
         ((*OF_CARL, "--dataset", "text"), "unknown name 'text' (did you mean 'texts'?)"),
         ((*OF_CARL, "--model", "tinny"), "unknown name 'tinny' (did you mean 'tiny'?)"),
     ],
@@ -133,7 +133,7 @@ def test_results_that_do_not_say_what_they_are_made_of_are_told(associations: Pa
     file.parent.mkdir(parents=True)
     write_table(pl.read_parquet(associations / "measures/texts/tiny.parquet"), file, MEASURES, {})
     result = told(tmp_path, *OF_CARL)
-    assert (result.exit_code, "an older biasgrid made it; run again" in result.stderr) == (2, True)
+    assert (result.exit_code, "an older version of biasgrid made it; run again" in result.stderr) == (2, True)
     assert "expected the `results` of a config that was run" in told(tmp_path / "nowhere", *OF_CARL).stderr
 
 

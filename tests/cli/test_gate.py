@@ -77,7 +77,7 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
             1,
             "above          gender/old: mu_corrected 0.0400 (0.0200 to 0.0600); at most 0.05",
         ),
-        ("old", "mu_corrected=0.05", "value", 0, "only values were judged, not their intervals (--on value)"),
+        ("old", "mu_corrected=0.05", "value", 0, "only the values were checked, not their intervals (--on value)"),
         ("old", "mu_corrected=0.03", "value", 1, "1 above"),
         ("two", "mu_corrected=0.05", "interval", 3, "mu_corrected 0.0100 has no interval (2 clusters)"),
         ("two", "mu_corrected=0.05", "value", 0, "within         gender/two: mu_corrected 0.0100; at most 0.05"),
@@ -89,7 +89,7 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
             "bias=0.5",
             "interval",
             0,
-            "bias 0.0100 (-0.200 to 0.200), 0 is chance: it is not shown that",
+            "bias 0.0100 (-0.200 to 0.200), 0 is chance: nothing shows that",
         ),
         ("old", "bias=0.5", "interval", 0, "bias -0.900 (-1.00 to -0.800); at most 0.5"),
         ("new", "strength=0.5", "interval", 0, "strength 0 (at most 0.0140); at most 0.5"),
@@ -142,24 +142,33 @@ def test_a_threshold_that_a_model_cannot_reach_is_refused(tmp_path: Path) -> Non
 def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) -> None:
     ended, told = gate(results, "--max", "gender.mu_corrected=0.05")
     assert ended == 1
-    assert told.splitlines()[-1] == "1 within, 1 above, 2 not measurable: the upper ends of 90 % intervals were judged"
+    assert told.splitlines()[-1] == "1 within, 1 above, 2 not measurable: the upper ends of 90 % intervals were checked"
     assert len(told.splitlines()) == 5
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "there is no threshold; expected --max DATASET.MEASURE=NUMBER"),
+        ((), "no threshold is given; expected --max DATASET.MEASURE=NUMBER"),
         (("--max", "gender.mu_corected=1"), "unknown measure 'mu_corected' (did you mean 'mu_corrected'?)"),
         (("--max", "gende.mu_corrected=1"), "unknown dataset 'gende' (did you mean 'gender'?)"),
         (("--max", "gender.mu_corrected=many"), "'gender.mu_corrected=many'; expected DATASET.MEASURE=NUMBER"),
         (("--max", "gender.mu_corrected=nan"), "expected DATASET.MEASURE=NUMBER"),
         (("--max", "mu_corrected=1"), "expected DATASET.MEASURE=NUMBER"),
-        (("--max", "gender.position=1"), "has several options, none of them in a headline"),
+        (("--max", "gender.position=1"), "has several options, and none of them is a headline"),
         (("--max", "gender.mu_corrected=1", "--model", "nwe"), "unknown name 'nwe' (did you mean 'new'?)"),
-        (("--max", "gender.mu=1"), "noise alone, the more the less is asked; expected gender.mu_corrected"),
-        (("--max", "gender.distance=1"), "noise alone, the more the less is asked; expected significant tests"),
-        (("--max", "gender.significant_tests=1", "--model", "old"), "gender.significant_tests: no chosen model has it"),
+        (
+            ("--max", "gender.mu=1"),
+            "from noise alone, and noise is larger in smaller samples; expected gender.mu_corrected",
+        ),
+        (
+            ("--max", "gender.distance=1"),
+            "from noise alone, and noise is larger in smaller samples; expected significant tests",
+        ),
+        (
+            ("--max", "gender.significant_tests=1", "--model", "old"),
+            "gender.significant_tests: no selected model has it",
+        ),
         (("--config", "nowhere.yaml"), "nowhere.yaml"),
     ],
 )

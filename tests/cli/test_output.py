@@ -117,7 +117,9 @@ def test_paths_of_no_use_are_named(
 @pytest.mark.slow
 def test_memory_that_runs_out_is_one_message(tmp_path: Path) -> None:
     code, message = run_process(tmp_path, "validate", "config.yaml", code=NO_MEMORY)
-    assert (code, message.startswith("out of memory; give it more memory, or less at once")) == (1, True), message
+    assert (code, message.startswith("out of memory; give it more memory, or let it do less at once")) == (1, True), (
+        message
+    )
 
 
 HOSTILE = "a\x1b[31mb\x07c\x00d\u202ee\u200bf\rg\x9bh\U000e0041"

@@ -73,7 +73,7 @@ def test_a_sample_is_no_larger_than_its_dataset(tmp_path: Path) -> None:
     [
         (["--sample", "3", "--dataset", "peple"], "unknown name 'peple' (did you mean 'people'?)"),
         (["--sample", "3", "--model", "one"], "--sample and --model are given; expected one of them"),
-        ([], "no --dataset; expected one config and --dataset, or --sample for a sample of all datasets"),
+        ([], "no --dataset; expected one config and --dataset, or --sample to draw from all datasets"),
     ],
 )
 def test_what_cannot_be_sampled_is_one_message(tmp_path: Path, arguments: list[str], message: str) -> None:

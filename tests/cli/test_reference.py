@@ -67,7 +67,7 @@ def test_a_run_without_models_of_the_hub_says_how_to_keep_others(tmp_path: Path)
     (results / "manifest.json").write_text(json.dumps(manifest))
     refused = CliRunner().invoke(app, ["reference", "add", str(results), "--folder", str(tmp_path / "references")])
     assert refused.exit_code == 2
-    assert "to keep another, expected --model with one of one" in refused.stderr
+    assert "to save one of its other models, expected --model with one of one" in refused.stderr
     assert not (tmp_path / "references").exists()
 
 
@@ -80,7 +80,7 @@ def test_a_trial_whose_references_are_of_other_datasets_says_so(
     Path("references").mkdir()
     Path("references/own.json").write_text(json.dumps({"figures": [figure]}))
     print_references(results, ["mine"])
-    assert "no reference has a dataset and a measure of" in capsys.readouterr().out
+    assert "no reference has a dataset and a measure in common with" in capsys.readouterr().out
 
 
 def test_labels_of_references_may_hold_commas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

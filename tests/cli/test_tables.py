@@ -86,7 +86,7 @@ def test_a_plan_has_a_line_per_cell_and_dataset(layout: Layout, width: int) -> N
     assert re.search(r" 0/2 +-$", lines[3])
     assert "144" in lines[5]
     assert "0 of 9 shards predicted, 0 of 6 cells measured" in lines
-    assert any(line.endswith(", at 0.01 instances a second") for line in lines)
+    assert any(line.endswith(", at 0.01 instances per second") for line in lines)
 
 
 def test_marks_that_do_not_occur_are_not_explained(layout: Layout) -> None:
@@ -227,7 +227,7 @@ def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int,
     lines = draw(what, tmp_path, width)
     rows = [line for line in lines if "a-model" in line]
     # What is said below the table may be wrapped; an empty line ends it.
-    _, _, told = "\n".join(lines).partition(f"not shown in {width} characters: ")
+    _, _, told = "\n".join(lines).partition(f"columns left out to fit {width} characters: ")
     left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
     shown = {title: number for title, number in NUMBERS[what].items() if title not in map(str.strip, left_out)}
     assert {*ALWAYS[what]} <= {*shown}
@@ -249,7 +249,7 @@ def test_what_matters_least_goes_first() -> None:
     assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
     assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
     assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
-    assert drawn[29][2:] == ["", "not shown in 29 characters: ", "left"]
+    assert drawn[29][2:] == ["", "columns left out to fit 29 characters: ", "left"]
     assert drawn[23][1].split() == ["a-name-of-20-let…", "11111"]
     assert "11111" in drawn[10][1]
 

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("general")
             ["religon"],
             "run.datasets: unknown name 'religon' (did you mean 'religion'?); expected one of",
         ),
-        ("run/models", ["answers", "answers"], "run.models: 'answers' appears twice; expected every name once"),
+        ("run/models", ["answers", "answers"], "run.models: 'answers' appears twice; expected each name once"),
         (
             "inference/precision",
             "bfloat61",
@@ -65,12 +65,12 @@ pytestmark = pytest.mark.usefixtures("general")
         (
             "synthetic",
             None,
-            "models.trained.train.synthetic: unknown strength 'strong'; expected a name, but there is none yet (synthetic.strengths)",
+            "models.trained.train.synthetic: unknown strength 'strong'; expected a name, but none is defined yet (synthetic.strengths)",
         ),
         (
             "models/masked/revision",
             None,
-            "models.masked: has task, variant, kind, label, checkpoint; expected `revision` exactly where",
+            "models.masked: has task, variant, kind, label, checkpoint; expected `revision` together with",
         ),
         (
             "models/answers/folder",
@@ -142,7 +142,7 @@ def test_all_faults_are_found_at_once() -> None:
     [
         ("all", "'all'", CLUSTERS),
         ([[0, -1]], "[[0, -1]]", CLUSTERS),
-        ([[0, 1], [1, 2]], "[[0, 1], [1, 2]]", "expected every template in one list"),
+        ([[0, 1], [1, 2]], "[[0, 1], [1, 2]]", "expected each template in only one list"),
     ],
 )
 def test_clusters_that_are_none_are_refused(value: object, shown: str, expected: str) -> None:

@@ -46,10 +46,13 @@ def control(**changes: Any) -> dict[str, Any]:
     ("controls", "fault"),
     [
         ({"a": control(control_of="religon")}, "unknown name 'religon' (did you mean 'religion'?); expected one of"),
-        ({"a": control(control_of="a")}, "'a' is the dataset itself; expected another dataset that is not a control"),
+        (
+            {"a": control(control_of="a")},
+            "'a' is the dataset itself; expected a different dataset, one that is not a control",
+        ),
         (
             {"a": control(), "b": control(control_of="a")},
-            "'a' is a control of 'religion' itself; expected another dataset that is not a control",
+            "'a' is a control of 'religion' itself; expected a different dataset, one that is not a control",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"url": "https://b"}}),
-            "predictions.religion: has url; expected `sha256` where there is a `url`",
+            "predictions.religion: has url; expected `sha256` together with `url`",
         ),
         (
             with_dump({"religion": {"url": "ftp://me:secret@b/c?token=secret", "sha256": DIGEST}}),
@@ -56,7 +56,7 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"file": "a", "sha256": DIGEST[1:]}}),
-            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected 64 of the digits 0-9 and a-f, as `sha256sum` prints them",
+            f"predictions.religion.sha256: '{DIGEST[1:]}'; expected 64 hexadecimal digits, as `sha256sum` prints them",
         ),
         (
             with_dump({"religion": {"fil": "a"}}),
@@ -68,7 +68,7 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"file": str(README)}}) | {"results": str(README.parent)},
-            "README.md' lies in the folder of results, whose files are removed and made again; expected a file of your",
+            "README.md' is in the folder of results, where files are removed and remade; expected a file outside that",
         ),
         (
             with_dump({"religion": {"file": str(README)}, "religon": {"file": "b"}}),
@@ -94,7 +94,7 @@ def test_a_selected_dataset_without_a_dump_is_a_fault() -> None:
     content["datasets"]["faith"] = content["datasets"]["religion"]
     content["run"]["datasets"] = ["religion", "faith"]
     assert faults_of(content) == [
-        "c.yaml, models.published.predictions: no dump of the selected dataset 'faith', only of religion; expected one of each dataset"
+        "c.yaml, models.published.predictions: no dump for the selected dataset 'faith', only for religion; expected one for each dataset"
     ]
     content["run"]["models"] = ["answers"]
     parse_config(content, "c.yaml")

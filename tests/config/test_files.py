@@ -59,16 +59,16 @@ def test_a_selected_model_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> No
     expected = "expected a folder with a checkpoint: config.json, weights and tokenizer"
     assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}/none' is not a folder; {expected}"]
     content["models"]["local"]["folder"] = str(tmp_path)
-    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' holds no config.json; {expected}"]
+    assert faults_of(content) == [f"c.yaml, models.local.folder: '{tmp_path}' contains no config.json; {expected}"]
     content["models"]["local"] = model | {"train": {"base": {"folder": str(tmp_path)}, "data": "squad.json"}}
     assert faults_of(content)[:1] == [
-        f"c.yaml, models.local.train.base.folder: '{tmp_path}' holds no config.json; {expected}"
+        f"c.yaml, models.local.train.base.folder: '{tmp_path}' contains no config.json; {expected}"
     ]
 
 
 @pytest.mark.parametrize("path", ["../models/bert", "./bert", "/models/bert", "~/bert"])
 def test_a_path_is_no_repository_of_the_hub(path: str) -> None:
-    expected = "expected a repository of the hub, or `folder` for a path"
+    expected = "expected a repository on the hub, or `folder` for a path"
     fault = f"c.yaml, models.answers.checkpoint: {path!r} is a path; {expected}"
     assert faults_of(changed("models/answers/checkpoint", path, GENERAL)) == [fault]
 
@@ -101,9 +101,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (b"run: [a\nmodels: {}", r"c.yaml, line 2: not YAML \(.*\); expected a config in YAML"),
         (
             b"title: 2020-13-45",
-            r"c.yaml: holds a date that is none \(month must be in 1..12\); expected a config in YAML",
+            r"c.yaml: contains an invalid date \(month must be in 1..12\); expected a config in YAML",
         ),
-        (b"run: &x {models: *x}", "c.yaml: holds an alias of what it stands in; expected a config in YAML"),
+        (b"run: &x {models: *x}", "c.yaml: contains an alias that refers to itself; expected a config in YAML"),
         (b"run: \xff", r"c.yaml.*not (YAML|UTF-8).*; expected"),
         (b"- a\n- b", r"c.yaml: not a mapping; expected keys such as models"),
         (b"", r"c.yaml: not a mapping; expected keys such as models"),
@@ -123,9 +123,9 @@ def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_config(path)
     assert [str(fault).removeprefix(f"{path}, ") for fault in caught.value.faults] == [
-        "line 1: the key 'models' is already in line 1; expected every key once",
-        "line 5: the key 'a' is already in line 3; expected every key once",
-        "line 7: the key 'run' is already in line 1; expected every key once",
+        "line 1: the key 'models' is already in line 1; expected each key once",
+        "line 5: the key 'a' is already in line 3; expected each key once",
+        "line 7: the key 'run' is already in line 1; expected each key once",
     ]
 
 
@@ -138,8 +138,8 @@ def test_keys_that_replace_merged_ones_are_no_faults(tmp_path: Path) -> None:
 def test_a_missing_folder_of_word_lists_is_named(tmp_path: Path) -> None:
     config = parse_config(GENERAL | {"word_lists": str(tmp_path / "none")}, "c.yaml")
     message = (
-        "none'; expected a folder of word lists: `word_lists` in the config, or on the command "
-        "line --config word_lists=FOLDER of snakemake, --word-lists FOLDER of biasgrid"
+        "none'; expected a folder of word lists: set `word_lists` in the config, or give it on the command line: "
+        "--config word_lists=FOLDER with snakemake, --word-lists FOLDER with biasgrid"
     )
     with pytest.raises(InputError, match=message):
         load_word_lists(config)

@@ -44,11 +44,14 @@ def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_name
     shutil.copytree("../mine/wl", "wl")
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0
-    assert "word_lists: 'wl' is ../mine/wl beside the config, and wl; the first is taken" in told.output
+    assert (
+        "word_lists: 'wl' is both ../mine/wl beside the config and wl in this folder; the first one is used"
+        in told.output
+    )
     # One and the same is not two.
     shutil.rmtree("wl")
     Path("wl").symlink_to("../mine/wl")
-    assert "the first is taken" not in RUNNER.invoke(app, ["validate", str(config)]).output
+    assert "the first one is used" not in RUNNER.invoke(app, ["validate", str(config)]).output
 
 
 def test_what_is_in_neither_folder_is_told_with_both_and_the_nearest_name(config: Path) -> None:
@@ -62,7 +65,7 @@ def test_what_is_in_neither_folder_is_told_with_both_and_the_nearest_name(config
     content["models"]["answers"] = {"task": "question-answering", "variant": "qa", "kind": "QA", "label": "x"}
     content["models"]["answers"]["folder"] = "modl"
     config.write_text(yaml.safe_dump(content | {"plugins": ["plug.py"]}))
-    with pytest.raises(InputError, match=r"'plug.py' is not there \(looked for in ../mine and this folder\)"):
+    with pytest.raises(InputError, match=r"'plug.py' does not exist \(looked for in ../mine and this folder\)"):
         load_config(config)
     config.write_text(yaml.safe_dump(content))
     with pytest.raises(InputError, match=r"'modl' is not a folder \(looked for in ../mine and this folder\); expected"):
@@ -106,7 +109,7 @@ def test_word_lists_and_references_of_the_workflow_are_found_from_everywhere(con
 
 def test_nothing_else_is_looked_for_in_the_workflow(config: Path) -> None:
     config.write_text(yaml.safe_dump(ASKED | {"plugins": ["docs/site.py"]}))
-    with pytest.raises(InputError, match=r"'docs/site.py' is not there \(looked for in ../mine and this folder\)"):
+    with pytest.raises(InputError, match=r"'docs/site.py' does not exist \(looked for in ../mine and this folder\)"):
         load_config(config)
     assert load_config(config, {"plugins": [], "word_lists": "word_lists"}).word_lists == "word_lists"
     config.write_text(yaml.safe_dump(ASKED | {"word_lists": "word_list"}))

@@ -105,17 +105,23 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        (None, "is not there; expected the path of a Python file or package"),
-        ("raise RuntimeError('no')", "fails while it is imported (RuntimeError: no); expected code that runs"),
-        ("def broken(:", "fails while it is imported (SyntaxError: "),
-        ("import sys\nsys.exit(0)", "ends the program while it is imported (sys.exit(0)); expected code that runs"),
-        ("raise SystemExit", "ends the program while it is imported (sys.exit()); expected code that runs"),
-        ("class End(BaseException): ...\nraise End('now')", "fails while it is imported (End: now); expected code"),
+        (None, "does not exist; expected the path of a Python file or package"),
+        ("raise RuntimeError('no')", "fails while it is being imported (RuntimeError: no); expected code that runs"),
+        ("def broken(:", "fails while it is being imported (SyntaxError: "),
+        (
+            "import sys\nsys.exit(0)",
+            "ends the program while it is being imported (sys.exit(0)); expected code that runs",
+        ),
+        ("raise SystemExit", "ends the program while it is being imported (sys.exit()); expected code that runs"),
+        (
+            "class End(BaseException): ...\nraise End('now')",
+            "fails while it is being imported (End: now); expected code",
+        ),
         ("import not_there", "cannot be imported (No module named 'not_there'); expected code that can"),
-        ("VALUE = 1", "holds nothing that biasgrid knows; expected FAMILY, BACK_ENDS or a function `figure`"),
-        ("FAMILY = 'mine'", "has a FAMILY that is str; expected an object of a class made from Family"),
+        ("VALUE = 1", "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or a function `figure`"),
+        ("FAMILY = 'mine'", "has a FAMILY of the type str; expected an object of a subclass of Family"),
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
-        (FAMILY, "has a family called 'greetings', which is taken; expected a name of its own"),
+        (FAMILY, "has a family called 'greetings', which is taken; expected a unique name"),
         (
             FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),
             f"has a family called {BUILT_IN!r}, which is taken",
@@ -167,7 +173,7 @@ def test_a_family_may_be_a_package(project: Path) -> None:
     assert "lacks `read`; expected it in plugins/stance/reading.py" in fault
     (stance / "reading.py").write_text("def read(:")
     (fault,) = faults("plugins/stance")
-    assert "holds plugins/stance/reading.py, which is not Python (" in fault
+    assert "includes plugins/stance/reading.py, which is not Python (" in fault
     for stage in ("reading", "keys", "expand", "measures"):
         (stance / f"{stage}.py").write_text("from .family import KEYS, expand, measure, observe, read\n")
     assert "stance" in read("plugins/stance").registry.families

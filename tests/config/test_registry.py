@@ -61,5 +61,7 @@ def test_a_wheel_has_the_families_in_the_same_order(tmp_path: Path) -> None:
 
 def test_a_package_without_its_entry_points_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "BUILT_IN", registry.Registry({}, {}, {}))
-    with pytest.raises(UserError, match="without its entry points, so no family is found; install it with pip"):
+    with pytest.raises(
+        UserError, match="without its entry points, so it finds no family of datasets; install it with pip"
+    ):
         registry.registry_of([], "c.yaml")

@@ -56,16 +56,19 @@ def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
 
 def test_a_key_in_the_config_is_refused_and_not_shown() -> None:
     told = faults(endpoint={**HOSTED, "key": "sk-secret"})
-    assert "models.hosted.endpoint.key: text that is not shown, as it may be a secret; expected the name of a" in told
+    assert (
+        "models.hosted.endpoint.key: a value that is not shown, because it may be a secret; expected the name of a"
+        in told
+    )
     assert "sk-secret" not in told
 
 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"max_cost": 3}, "expected `price` beside `max_cost`"),
-        ({"provider": "azure"}, "expected `api_version` exactly where `provider` is azure"),
-        ({"provider": "bedrock", "api": "anthropic"}, "expected no `provider` beside `api: anthropic`"),
+        ({"max_cost": 3}, "expected `price` together with `max_cost`"),
+        ({"provider": "azure"}, "expected `api_version` if `provider` is azure, and only then"),
+        ({"provider": "bedrock", "api": "anthropic"}, "expected no `provider` together with `api: anthropic`"),
         ({"url": "host/v1"}, "endpoint.url: 'host/v1'; expected an address that begins with http"),
         ({"concurency": 3}, "endpoint.concurency: unknown key (did you mean 'concurrency'?)"),
     ],
@@ -79,8 +82,8 @@ def test_keys_of_an_endpoint_that_do_not_go_together(keys: dict[str, Any], messa
     [
         ({"command": "vllm serve {folder}"}, "expected {folder} in `command`, and either {port} or the key `port`"),
         ({"command": "vllm serve --port {port}"}, "expected {folder} in `command`"),
-        ({"command": "vllm {folder} {port} {what}"}, "expected no holes but {folder}, {port} and {gpus}"),
-        ({"command": "vllm '{folder} {port}"}, "expected a command without errors (No closing quotation)"),
+        ({"command": "vllm {folder} {port} {what}"}, "expected no placeholders other than {folder}, {port} and {gpus}"),
+        ({"command": "vllm '{folder} {port}"}, "expected a valid command (No closing quotation)"),
         ({**SERVED, "port": 8000}, "either {port} or the key `port`"),
         ({**SERVED, "api": "anthropic"}, "expected `api: chat` or `completions`"),
         ({**SERVED, "health": "health"}, "expected a path that begins with /"),
@@ -91,5 +94,7 @@ def test_keys_of_a_server_of_ours_that_do_not_go_together(keys: dict[str, Any], 
 
 
 def test_a_server_of_ours_needs_a_checkpoint() -> None:
-    assert "expected a `checkpoint`, `folder` or `train` beside `serve`" in faults(serve=SERVED, random={"seed": 1})
+    assert "expected a `checkpoint`, `folder` or `train` together with `serve`" in faults(
+        serve=SERVED, random={"seed": 1}
+    )
     assert "expected exactly one of" in faults(serve=SERVED)

@@ -61,7 +61,7 @@ def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
         ),
         (
             {"train": {"base": {"folder": "f"}, "data": "d", "dataset": "sentiment"}},
-            "models.strong.train: has base, data, dataset; expected `dataset` only beside `synthetic`",
+            "models.strong.train: has base, data, dataset; expected `dataset` only together with `synthetic`",
         ),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_strength_has_parts() -> None:
         ({"mass": 0}, "synthetic.strengths.strong.mass: 0; expected a number greater than 0"),
         (
             {"group": 0.7, "name": 0.6},
-            "synthetic.strengths.strong: has group, name; expected `group` and `name` that make at most 1 together",
+            "synthetic.strengths.strong: has group, name; expected the sum of `group` and `name` to be at most 1",
         ),
         (
             {"groups": 0.7},
@@ -126,7 +126,7 @@ def test_the_spread_fits_both_parts() -> None:
     content = changed("synthetic/strengths/strong", {"group": 0.7, "name": 0.2})
     content["synthetic"]["spread"] = 0.2
     expected = (
-        "c.yaml, synthetic.spread: 0.2; expected at most 0.1, as strength 'strong' is 0.9 and both make at most 1"
+        "c.yaml, synthetic.spread: 0.2; expected at most 0.1: strength 'strong' is 0.9, and the two add up to at most 1"
     )
     assert faults_of(content) == [expected]
 
@@ -136,7 +136,7 @@ def test_of_a_task_one_corpus_is_made() -> None:
     content["datasets"]["religion"]["variants"]["qa-newsqa"] = {"templates": "templates/religion-qa.txt"}
     content["models"]["news"] = content["models"]["trained"] | {"variant": "qa-newsqa"}
     assert faults_of(content) == [
-        "c.yaml, models.news.variant: 'qa-newsqa', while other synthetic models of the task answer 'qa'; expected one variant for all synthetic models of a task"
+        "c.yaml, models.news.variant: 'qa-newsqa', but other synthetic models of the task answer 'qa'; expected the same variant for all synthetic models of a task"
     ]
 
 
@@ -150,14 +150,14 @@ def test_a_model_that_learns_nothing_is_a_fault() -> None:
     content = changed("run/models", ["answers", "trained"])
     content["models"]["trained"]["label"] = "another"
     del content["models"]["trained"]["variant"]
-    expected = "c.yaml, models.trained.train.synthetic: 'trained' is trained on the synthetic bias of underspecified datasets, but answers none; expected a `variant` that a dataset has"
+    expected = "c.yaml, models.trained.train.synthetic: 'trained' is trained on the synthetic bias of underspecified datasets but answers none of them; expected a `variant` of one of the datasets"
     assert expected in faults_of(content)
 
 
 def test_cases_are_synthetic_for_classifiers_only() -> None:
     train = {"synthetic": "strong", "dataset": "sentiment"}
     assert faults_of(changed("models/trained/train", train)) == [
-        "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected no such key but for text-classification"
+        "c.yaml, models.trained.train.dataset: 'sentiment', for the task 'question-answering'; expected this key only for text-classification"
     ]
 
 
@@ -181,7 +181,7 @@ def test_generative_models_may_learn_statements_alone() -> None:
     assert config.synthetic_variants("said") == {"text-generation": "statements"}
     del content["datasets"]["said"], content["datasets"]["again"]
     content["run"]["datasets"].remove("said")
-    expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a `variant` for underspecified datasets"
+    expected = "c.yaml, run.models: 'writes' answers none of the selected datasets; expected a model with a `variant` of the underspecified datasets"
     assert faults_of(content) == [expected]
 
 

@@ -13,7 +13,8 @@ FAMILIES = ", ".join(sorted([*BUILT_IN.families, "greetings"]))
 pytestmark = pytest.mark.usefixtures("general")
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
 VARIANT = (
-    "expected `qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
+    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or "
+    "`lm-bert`"
 )
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, question-answering, text-classification"
@@ -49,11 +50,11 @@ TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, questio
             "models.trained.train.hyperparameters.batch_size: 1.5; expected a whole number",
         ),
         # Texts.
-        ("results", "", "results: ''; expected a folder, without any of { } < > or control characters in its name"),
+        ("results", "", "results: ''; expected a folder whose name contains none of { } < > and no control characters"),
         (
             "results",
             "{model}",
-            "results: '{model}'; expected a folder, without any of { } < > or control characters in its name",
+            "results: '{model}'; expected a folder whose name contains none of { } < > and no control characters",
         ),
         ("models/answers/variant", "newsqa", f"models.answers.variant: 'newsqa'; {VARIANT}"),
         ("models/answers/revision", 1234567, "models.answers.revision: 1234567; expected text, in quotes"),
@@ -126,7 +127,7 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
         (
             "fill-mask",
             {"bad": "NEG"},
-            "models.masked.labels: {'bad': 'NEG'}; expected no `labels`, as the task is fill-mask",
+            "models.masked.labels: {'bad': 'NEG'}; expected no `labels`, because the task is fill-mask",
         ),
         ("fill-mask", {"bad": 0}, "models.masked.labels.bad: 0; expected text, in quotes"),
     ],

@@ -236,7 +236,7 @@ def test_statements_of_one_text_count_once_for_a_sample(tmp_path: Path) -> None:
     twice = {"people": "Elves,elf\nkind,elf\n", "traits": "kind,good\nmean,bad\n"}
     some = instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=5))
     assert some["pair"].n_unique() == 5
-    with pytest.raises(InputError, match=r"6 units, but there are only 5 statements of different texts"):
+    with pytest.raises(InputError, match=r"6 units, but there are only 5 statements with different texts"):
         instances_of(tmp_path, templates=templates, domains=twice, sample=Sample(units=6))
 
 

@@ -29,14 +29,15 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "likelihood",
             "wasserstein",
             "multi_group",
-            "the comparison 'multi_group' is not of the distance 'wasserstein'; expected with likelihood: pairwise of"
+            "the comparison 'multi_group' does not fit the distance 'wasserstein'; expected with likelihood: pairwise "
+            "of"
             " wasserstein, background of wasserstein, background_per_group of wasserstein",
         ),
         (
             "mean_likelihood",
             "wasserstein",
             "pairwise",
-            "the score 'mean_likelihood' is one number per group, the distance 'wasserstein' is of a set of numbers;"
+            "the score 'mean_likelihood' is one number per group, but the distance 'wasserstein' compares a set"
             " expected with mean_likelihood: pairwise of absolute, pairwise of ratio, background of absolute,"
             " background of ratio, background_per_group of absolute, background_per_group of ratio, multi_group of"
             " divergence, multi_group of normalized_divergence, multi_group_per_group of"
@@ -46,7 +47,7 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "likelihood",
             "absolute",
             "background",
-            "the score 'likelihood' is a set of numbers per group, the distance 'absolute' is of one number;"
+            "the score 'likelihood' is a set of numbers per group, but the distance 'absolute' compares one"
             " expected with likelihood: pairwise of wasserstein, background of wasserstein, background_per_group of"
             " wasserstein; or with absolute the score mean_likelihood or top_k_accuracy",
         ),
@@ -54,7 +55,7 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "accuracy",
             "absolute",
             "pairwise",
-            "the score 'accuracy' is of classes, not of words; expected one of likelihood,"
+            "the score 'accuracy' is for classes, not for words; expected one of likelihood,"
             " mean_likelihood, top_k_accuracy",
         ),
         (
@@ -92,5 +93,5 @@ def test_a_wrong_argument_is_refused() -> None:
 
 
 def test_a_rate_must_be_told_its_class() -> None:
-    with pytest.raises(ImpossibleCombination, match="'false_negative_rate' lacks its argument; expected the positive"):
+    with pytest.raises(ImpossibleCombination, match="'false_negative_rate' needs an argument; expected the positive"):
         check_combination("classes", "false_negative_rate", "absolute", "pairwise")

@@ -150,5 +150,5 @@ def test_what_cannot_be_is_refused_where_it_is_computed_too() -> None:
     records = classified({"red": [[0.5]], "blue": [[0.5]]})
     with pytest.raises(ImpossibleCombination, match="the score 'accuracy' is one number per group"):
         compare_groups(score_records(records, "accuracy"), "wasserstein", "pairwise", "group")
-    with pytest.raises(ValueError, match="class_probability has no one number for a pool"):
+    with pytest.raises(ValueError, match="class_probability gives no single number for a pool"):
         score_groups(score_records(records, "class_probability"))

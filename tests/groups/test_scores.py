@@ -100,7 +100,7 @@ def test_a_rate_has_no_value_where_nothing_counts_in_it_and_a_ratio_none_between
     ("score", "argument", "message"),
     [
         ("likelihood", None, "likelihood is a score of words or subjects; expected one of classes"),
-        ("f1", None, "f1 lacks its argument; expected the average: one of binary, macro, micro, weighted"),
+        ("f1", None, "f1 needs an argument; expected the average: one of binary, macro, micro, weighted"),
         ("class_probability", -1, "does not take -1; expected the class: its index from 0, or nothing for the right"),
         ("accuracy", 1, "accuracy does not take 1; expected no argument"),
         ("predicted_prevalence", 2, "there is no class 2; expected an index from 0 to 1"),
@@ -114,7 +114,7 @@ def test_impossible_scores_are_refused(score: str, argument: Argument, message: 
 
 def test_the_binary_average_is_refused_for_three_classes_whatever_is_predicted() -> None:
     outputs = ClassOutputs(np.array([[0.9, 0.1, 0], [0.2, 0.8, 0]]), np.array([0, 1]))
-    with pytest.raises(UserError, match="'binary' is for two classes, the model has 3"):
+    with pytest.raises(UserError, match="'binary' is for two classes, but the model has 3"):
         score_records(keyed(outputs), "recall", "binary")
 
 

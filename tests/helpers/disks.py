@@ -41,7 +41,7 @@ DAMAGES = [
     (truncate, r"not a readable .* table"),
     (
         replace,
-        r"(not made (from what .* holds now|with .*)|made by another model than that of|does not fit the schema of)",
+        r"(not (up to date|made) with .*|not made by the model in|does not fit the schema of)",
     ),
     (strip_provenance, r"has no provenance; expected a table that biasgrid wrote"),
 ]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import psutil
 import pytest
 from project import ROOT
 
-from biasgrid.jobs.fork_server import ENVIRONMENT
+from biasgrid.jobs.fork_server import ENVIRONMENT, FOLDER_PREFIX, SECONDS_TO_LISTEN, SOCKET
 from biasgrid.jobs.start import (
     FIGURE_MODULES,
     FORK_SERVER_ADDRESS,
@@ -290,6 +291,34 @@ def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., sub
     code = "from biasgrid.base.files import write_text; write_text('output', '')"
     told(start(f"import subprocess, sys\n\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)\n" + TELL))
     assert (tmp_path / "output").exists()
+
+
+def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(tmp_path: Path):
+    folders = {name: tmp_path / f"{FOLDER_PREFIX}{name}" for name in ("killed", "empty", "new", "at work")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as at_work:
+        for name in ("killed", "new"):
+            with socket.socket(socket.AF_UNIX) as gone:
+                gone.bind(str(folders[name] / SOCKET))
+        at_work.bind(str(folders["at work"] / SOCKET))
+        at_work.listen()
+        before = time.time() - 2 * SECONDS_TO_LISTEN
+        for name in ("killed", "empty", "at work"):
+            os.utime(folders[name], (before, before))
+        command = [sys.executable, "-c", SNAKEMAKE]
+        environment = os.environ | {"TMPDIR": str(tmp_path)}
+        environment.pop(FORK_SERVER_ADDRESS, None)
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        ) as started:
+            assert started.stdout is not None
+            own = Path(started.stdout.readline().strip().partition(":")[2]).parent
+            left = {folder for folder in folders.values() if folder.exists()}
+            started.communicate()
+    assert own.name.startswith(FOLDER_PREFIX)
+    assert left == {folders["new"], folders["at work"]}
+    assert not own.exists()
 
 
 def test_what_is_imported_beforehand_starts_no_threads():

@@ -65,7 +65,7 @@ def test_a_job_gets_as_many_gpus_as_it_needs(tmp_path: Path):
             FileLock(tmp_path / "leases" / "GPU-bbb.0").acquire(timeout=0)
     with leased_gpus(0, "auto", 1):
         assert VISIBLE not in os.environ
-    with pytest.raises(UserError, match="needs 3 GPUs and sees 2"), leased_gpus(3, "auto", 1):
+    with pytest.raises(UserError, match="needs 3 GPUs but sees only 2"), leased_gpus(3, "auto", 1):
         pass
 
 

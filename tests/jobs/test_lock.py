@@ -31,12 +31,12 @@ def test_a_job_waits_for_the_one_that_is_at_work(tmp_path: Path, caplog: pytest.
     job = hold(path, 0.5)
     with caplog.at_level("INFO"), one_job(path, 60):
         assert job.wait(timeout=10) == 0
-    assert "another job is working on the same" in caplog.text
+    assert "another job that is working on the same" in caplog.text
 
 
 def test_a_job_that_does_not_end_is_named(tmp_path: Path):
     job = hold(tmp_path / "1-of-1.lock", 600)
-    with pytest.raises(UserError, match=r"1-of-1.lock: held for .* minutes by another job; end that job"):
+    with pytest.raises(UserError, match=r"1-of-1.lock: another job has held this lock for .* minutes; end that job"):
         one_job(tmp_path / "1-of-1.lock", 0.2).__enter__()
     job.kill()
     job.wait()

@@ -23,7 +23,7 @@ def test_a_log_on_a_full_disk_is_no_error_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr.splitlines() == [
-        "/dev/full: lines of the log are lost (No space left on device)",
+        "/dev/full: lines of this log were lost (No space left on device)",
         "what the user reads",
     ]
 
@@ -65,7 +65,7 @@ def test_memory_that_runs_out_is_one_message_that_says_what_to_do(tmp_path: Path
     assert failure.error.startswith("out of memory")
     for word in ("more memory", "`shards`", "`sample`", "`inference.token_budget`"):
         assert word in failure.error
-    assert "where memory ran out" in log.read_text()
+    assert "memory ran out here:" in log.read_text()
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "workflow" / "scripts").glob("*.py")), ids=lambda path: path.stem)

@@ -62,7 +62,7 @@ def test_a_hanging_process_ends_and_says_where_it_hung(tmp_path: Path):
         [sys.executable, "-c", HANGS.format(log=str(log))], capture_output=True, text=True, timeout=60, check=False
     )
     assert process.returncode == 1
-    assert "bert: no progress for 0.00333 minutes, so the job ends itself; what it has finished" in process.stderr
+    assert "bert: no progress for 0.00333 minutes, so the job ended itself; finished work" in process.stderr
     assert "hang_here" in log.read_text()
 
 

@@ -37,12 +37,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path) -> None:
     told = (
-        "results: made with first.yaml, but this run is of second.yaml, and would overwrite those outputs; set "
-        "`results` in second.yaml to another folder, or remove results/.made_with.json to go on in this one"
+        "results: made with first.yaml, but this run uses second.yaml and would overwrite those outputs; set "
+        "`results` in second.yaml to a different folder, or remove results/.made_with.json to use this one"
     )
     with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
         remember_configs("results", ["second.yaml"])
-    with pytest.raises(UserError, match=re.escape("made with first.yaml, but this run is of first.yaml and second")):
+    with pytest.raises(UserError, match=re.escape("made with first.yaml, but this run uses first.yaml and second")):
         remember_configs("results", ["first.yaml", "second.yaml"])
     (project / "results" / CONFIGS_NOTE).unlink()
     remember_configs("results", ["second.yaml"])
@@ -115,7 +115,7 @@ def test_words_for_which_the_tokenizer_has_no_token_are_named(
     found = warnings(config)
     assert (found == []) == is_known
     if not is_known:
-        assert "have text that the tokenizer does not know" in found[0]
+        assert "contain text that the tokenizer does not know" in found[0]
         assert "\N{SNOWMAN}" in found[0]
 
 
@@ -149,9 +149,11 @@ def test_tables_with_old_names_are_named_with_the_new_ones(tmp_path: Path) -> No
     write(tmp_path, "frames/gender/one", frame=[1.0])
     notice = upgrade_notice(tmp_path)
     assert notice is not None
-    assert "(frame is cluster, subject_cluster is subject_group): made again are measures;" in notice
-    assert "answers of servers, downloaded weights and trained models are kept" in notice
-    assert "yours to remove: frames/ (now design/)" in notice
+    assert (
+        "(frame is now cluster, subject_cluster is now subject_group). This run makes these again: measures." in notice
+    )
+    assert "keeps the answers of servers, downloaded weights and trained models" in notice
+    assert "no longer used: frames/ (now design/)" in notice
 
 
 def test_folders_that_others_took_the_place_of_are_named(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_folders_that_others_took_the_place_of_are_named(tmp_path: Path) -> None
         write(tmp_path, f"{folder}/gender/one", value=[1.0])
     notice = upgrade_notice(tmp_path)
     assert notice is not None
-    assert "other names: made again are the tables of these folders;" in notice
+    assert "folders and columns. This run makes these again: the tables of these folders." in notice
     assert "by_template/ (now sums/), statistics/ (now measures/), template_clusters/ (now design/)" in notice
     assert "measures/ (now" not in notice
 

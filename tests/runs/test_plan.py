@@ -193,8 +193,10 @@ def test_models_that_another_precision_would_make_much_faster_are_named(grid: Co
         folder.mkdir(parents=True)
         found = {"auto_is_faster": times, "processor": "a CPU", "drift": drift}
         (folder / "processor-4567.json").write_text(json.dumps(found))
-    words = "4.4 times as fast in products on a CPU; the audit's probabilities would move by up to 0.0031, "
-    assert planned(grid).faster == {"one": f"{words}0.0004 in the mean"}
+    words = (
+        "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would change by up to 0.0031, "
+    )
+    assert planned(grid).faster == {"one": f"{words}0.0004 on average"}
 
 
 def test_what_is_done_is_counted_and_not_planned_again(grid: Config) -> None:

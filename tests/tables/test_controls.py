@@ -117,7 +117,7 @@ def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
 def test_a_control_that_is_not_measurable_has_shown_nothing_and_says_so() -> None:
     measures = cells_of(("bert", "faith"), ("bert", "acts"), flag="not measurable: no answers")
     (row,) = summary_of(measures, known_of("faith", [0.01])).filter(measure="control").to_dicts()
-    assert row["flag"] == "the control is not measurable (acts: no answers), so nothing is known from it"
+    assert row["flag"] == "the control is not measurable (acts: no answers), so it says nothing"
 
 
 def improbable(named: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -35,7 +35,7 @@ def test_a_measure_is_documented_with_what_it_is_and_is_not():
 def test_a_column_is_documented_with_type_and_meaning():
     schema = answer_schema("text")
     lines = column_table(schema).splitlines()
-    assert "| `tokens_in` | UInt32, or null | how many tokens were read, if known |" in lines
+    assert "| `tokens_in` | UInt32, or null | number of tokens read, if known |" in lines
     assert len(lines) == 2 + len(schema.columns)
 
 

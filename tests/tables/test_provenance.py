@@ -80,10 +80,10 @@ def test_predictions_of_another_record_or_dump_are_no_cell(tmp_path: Path) -> No
     path = write(tmp_path / "1-of-1.parquet", TEXTS, model={"weights": "1"}, dump={"file": "x", "sha256": "1"})
     cell_provenance(instances, [path], record)
     cell_provenance(instances, [path], dump={"file": "x", "url": None, "sha256": None})
-    with pytest.raises(TableError, match=r"imported from another dump than that of the config; remove it and run"):
+    with pytest.raises(TableError, match=r"not imported from the dump in the config; remove it and run"):
         cell_provenance(instances, [path], dump={"file": "x", "sha256": "2"})
     record.write_text(json.dumps({"weights": "2"}))
-    with pytest.raises(TableError, match=r"1-of-1.parquet: made by another model than that of .*a.json; remove it"):
+    with pytest.raises(TableError, match=r"1-of-1.parquet: not made by the model in .*a.json; remove it"):
         cell_provenance(instances, [path], record)
 
 
@@ -92,7 +92,7 @@ def test_texts_of_other_predictions_are_refused(tmp_path: Path) -> None:
     texts = write(tmp_path / "texts.parquet", written=provenance_digests([predictions]))
     check_made_from(texts, "written", provenance_digests([predictions]), predictions)
     write(predictions, TEXTS, model={"weights": "2"})
-    with pytest.raises(TableError, match=r"texts.parquet: not made from what .*1-of-1.parquet holds now; remove it"):
+    with pytest.raises(TableError, match=r"texts.parquet: not up to date with .*1-of-1.parquet; remove it"):
         check_made_from(texts, "written", provenance_digests([predictions]), predictions)
 
 
@@ -116,7 +116,7 @@ def test_comparisons_of_other_measures_are_refused(tmp_path: Path) -> None:
     compared = write(tmp_path / "comparisons/jobs.parquet", of="jobs", cells=cells)
     check_compared(measures, [compared])
     write(measures[1], of="jobs/b", level=0.9)
-    with pytest.raises(TableError, match=r"comparisons/jobs.parquet: compares other measures than those of jobs"):
+    with pytest.raises(TableError, match=r"comparisons/jobs.parquet: does not compare the measures of jobs"):
         check_compared(measures, [compared])
 
 
@@ -126,13 +126,11 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
     write_capabilities(capabilities, record, {"scored_by": "top"})
     assert read_capabilities(capabilities, record) == {"scored_by": "top"}
     record.write_text(json.dumps({"keys": {"url": "2"}}))
-    with pytest.raises(
-        UserError, match=r"capabilities.json: found out of another model than that of .*a.json; remove it"
-    ):
+    with pytest.raises(UserError, match=r"capabilities.json: does not describe the model in .*a.json; remove it"):
         read_capabilities(capabilities, record)
     # As an earlier version wrote it.
     capabilities.write_text(json.dumps({"scored_by": "top"}))
-    with pytest.raises(UserError, match="found out of another model"):
+    with pytest.raises(UserError, match="does not describe the model"):
         read_capabilities(capabilities, record)
 
 

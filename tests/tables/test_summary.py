@@ -93,7 +93,7 @@ def test_cells_whose_tests_rest_on_little_are_flagged(counts: tuple[int, ...], f
     summary = summarise(cell, MODELS, HEADLINES, units={"gender": "swap groups"})
     validate_table(summary, SUMMARY, "summary")
     found = summary.filter(measure="few_comparisons")
-    texts = [f"half of the tested numbers rest on {flag} or fewer; 12 are the least to rely on"] if flag else []
+    texts = [f"half of the tested numbers rest on {flag} or fewer; at least 12 are needed"] if flag else []
     assert found["flag"].to_list() == texts
     assert not found["headline"].any()
     assert flag_rows(summary)["flag"].to_list() == texts

@@ -119,7 +119,7 @@ def test_long_texts_are_cut_off(architecture: str, tiny_checkpoint: Callable[[st
     ("rows", "messages"),
     [
         ([], ["has no text"]),
-        (["", "{"], ["line 2: not JSON (EOF while parsing an object, column 1); expected a JSON object a line"]),
+        (["", "{"], ["line 2: not JSON (EOF while parsing an object, column 1); expected one JSON object per line"]),
         ([{"text": "a", "label": "bad"}, "3"], ["line 2: 3; expected a section of keys such as text, text_pair"]),
         ([{"label": "bad"}, {"text": "a"}], ["line 1, text: missing; expected", "line 2, label: missing"]),
         ([{"text": 3, "label": "bad"}], ["line 1, text: 3; expected text, in quotes"]),

@@ -149,11 +149,11 @@ def test_rows_with_fewer_answers_count_as_much_as_others() -> None:
         ("{", ["line 1: not JSON (Expecting property name enclosed in double quotes, column 2)"]),
         ("[]", ["data: []; expected a section of keys such as data"]),
         ({"data": 3}, ["data: 3; expected a list"]),
-        ({"data": []}, ["data: holds no question"]),
+        ({"data": []}, ["data: contains no question"]),
         ({"data": [{}, 1]}, ["data[0].paragraphs: missing", "data[1]: 1; expected a section of keys"]),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, ["data[0].paragraphs[0].context: missing"]),
         (question(question=1), ["data[0].paragraphs[0].qas[0].question: 1; expected text"]),
-        (question(answers=[]), ["qas[0].answers: []; expected an answer, or 'is_impossible': true beside it"]),
+        (question(answers=[]), ["qas[0].answers: []; expected an answer, or 'is_impossible': true in the question"]),
         (question(answers=None), ["qas[0].answers: null; expected a list"]),
         (question(answers=[{"text": "ten"}]), ["answers[0].answer_start: missing"]),
         (question(answers=[{"text": "ten", "answer_start": "4"}]), ["answers[0].answer_start: '4'; expected a whole"]),
@@ -180,7 +180,9 @@ def test_a_missing_file_is_named(base: Path, tmp_path: Path) -> None:
 
 def test_windows_that_would_not_advance_are_refused(base: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
-    with pytest.raises(InputError, match="take 6 of max_length 12 tokens; expected more than stride 6 left"):
+    with pytest.raises(
+        InputError, match=r"take 6 of the 12 tokens of max_length; expected more than 6 tokens .stride. left"
+    ):
         question_data(tokenizer, written(tmp_path, question()), max_length=12, stride=6)
 
 
@@ -208,7 +210,10 @@ def test_words_behind_tabs_are_the_tokens_in_the_place_of_the_mask(
         ("[MASK] sang.\tAnn\nBea sang.\tBea", ["line 2: [MASK] is 0 times in the text before the first tab"]),
         ("[MASK] met [MASK].\tAnn", ["line 1: [MASK] is 2 times"]),
         ("[MASK] sang.\n[MASK] lost.\tAnn\t", ["line 1: no word after a tab", "line 2: an empty word after a tab"]),
-        ("[MASK] sang.\tZoë\tAnn met\tAnn", ["line 1: 'Zoë' is not one known token", "line 1: 'Ann met' is not one"]),
+        (
+            "[MASK] sang.\tZoë\tAnn met\tAnn",
+            ["line 1: 'Zoë' is not a single known token", "line 1: 'Ann met' is not one"],
+        ),
         (f"{CONTEXT} {CONTEXT} [MASK].\tAnn", ["line 1: [MASK] is not among the first 32 tokens"]),
     ],
 )

@@ -26,7 +26,7 @@ def test_weights_that_contradict_the_config_are_refused(task: str, base: Path, c
     data.write_text('{"text": "Ann sang", "label": "good"}\n{"text": "Bea won", "label": "bad"}\n')
     data = data if task == "text-classification" else corpus(task, 1.0)
     labels = ("bad", "good") if task == "text-classification" else ()
-    with pytest.raises(ModelError, match=r"broken: the weights are not those of config.json \(bert\.embeddings"):
+    with pytest.raises(ModelError, match=r"broken: the weights do not match config.json \(bert\.embeddings"):
         train(task, broken, [data], tmp_path / "out", FEW, threads=1, labels=labels)
     assert not (tmp_path / "out").exists()
 
@@ -47,7 +47,7 @@ def change_json(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_of_another_architecture_are_refused(task: str, copy: Path, corpus: Any, tmp_path: Path) -> None:
     change_json(copy / "config.json", model_type="electra", embedding_size=64)
-    message = r"copy: the weights are not those of config.json \((\d+) of \1 tensors are missing, such as electra\."
+    message = r"copy: the weights do not match config.json \((\d+) of \1 tensors are missing, such as electra\."
     with pytest.raises(ModelError, match=message):
         train(task, copy, [corpus(task, 1.0)], tmp_path / "out", FEW, threads=1)
     assert not (tmp_path / "out").exists()

@@ -72,7 +72,7 @@ def test_a_grid_runs_as_a_module_to_the_same_numbers(finished: Project, small_co
     # What is done around a run is done: the results are known to be of this config, and refused to another one.
     user.config_path.rename(user.folder / "config/other.yaml")
     refused = user.run("--configfile", "config/other.yaml", "--forcerun", "summary", succeeds=False)
-    assert "made with config/config.yaml, but this run is of config/other.yaml" in refused
+    assert "made with config/config.yaml, but this run uses config/other.yaml" in refused
 
 
 def test_a_failed_run_as_a_module_says_what_is_missing(small_config: dict[str, Any], tmp_path: Path):
@@ -163,7 +163,7 @@ def test_two_grids_in_one_workflow(small_config: dict[str, Any], tmp_path: Path,
 def test_a_module_with_a_prefix_is_refused(small_config: dict[str, Any], tmp_path: Path):
     user = Deployed.of(tmp_path / "user", small_config, more='prefix: "bias"')
     told = user.run("--dry-run", succeeds=False)
-    assert "the module's `prefix` or `replace_prefix` makes bias/results of results; expected a module" in told
+    assert "the module's `prefix` or `replace_prefix` turns results into bias/results; expected a module" in told
     assert "Traceback" not in told
 
 

@@ -12,7 +12,7 @@ from project import Project
 def test_outputs_of_a_run_are_as_they_were(finished: Project) -> None:
     found = finished.audited()
     assert found.exit_code == 0, found.stdout
-    assert "files compared, 0 not as they were." in found.stdout
+    assert "files compared, 0 changed, missing or foreign." in found.stdout
 
 
 def test_damaged_missing_and_foreign_files_are_named_and_made_again(finished: Project, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_no_empty_output_counts_as_done(finished: Project, tmp_path: Path) -> No
     for path in shown:
         name = path.relative_to(project.folder)
         removed = name.parent if "plots" in name.parts else "it"
-        assert f"{name}: the file is empty; remove {removed} and run again" in output
+        assert f"{name}: is empty; remove {removed} and run again" in output
     assert "Traceback" not in output
     assert {path.name for path in shown} >= {"summary.csv", "index.html", "manifest.json", "ranks.svg", "masked.json"}
 
@@ -76,7 +76,7 @@ def test_what_is_emptied_while_a_run_is_at_work_goes_nowhere(
     script.write_text(text.replace("\nstart_job", f"\n{emptied}\nstart_job"))
     assert script.read_text() != text
     output = project.run("--forcerun", rule, succeeds=False)
-    assert f"results/{file}: the file is empty; remove {removed} and run again" in output
+    assert f"results/{file}: is empty; remove {removed} and run again" in output
     assert "Traceback" not in output
     assert not (project.folder / "results/manifest.json").exists()
 

@@ -26,7 +26,7 @@ BLUE, CHESS = "Is the sky blue ? | Yes | No", "Are women worse at chess ? | Yes 
 RENAMED: dict[str, str] = {}
 """Keys of the cases' configs, and what they are called now."""
 
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the folder of cases is not there")
+pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the folder of cases does not exist")
 Make = Callable[[str], Path]
 
 

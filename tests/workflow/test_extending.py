@@ -131,7 +131,7 @@ def test_a_plugins_code_runs_again_what_is_made_with_it(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('pl.lit("gap")', 'pl.lit("spread")', "measured 'spread', which its `measures` do not declare"),
+        ('pl.lit("gap")', 'pl.lit("spread")', "measured 'spread', which its `measures` does not declare"),
         ("left_out=pl.lit(0)", 'left_out=pl.lit("none")', "made a table that does not fit its schema ("),
     ],
 )

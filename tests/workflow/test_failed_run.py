@@ -46,8 +46,9 @@ def test_audit_and_status_tell_of_a_failed_run(failed: Project, monkeypatch: pyt
     assert told["failures"] == manifest(failed)["failures"]
     monkeypatch.chdir(failed.folder)
     status = CliRunner().invoke(app, ["status", "config/small.yaml"])
-    assert "The last run failed: results/manifest.failed.json says what, why, and what is missing" in " ".join(
-        status.output.split()
+    assert (
+        "The last run failed: results/manifest.failed.json says what failed, why, and what is still missing"
+        in " ".join(status.output.split())
     )
 
 
@@ -69,7 +70,7 @@ def test_a_manifest_that_a_failed_run_does_not_concern_stays(finished: Project, 
     project.run("results/models/spare.json", succeeds=False)
     (failure,) = manifest(project)["failures"]
     assert (failure["rule"], failure["log"]) == ("fetch", "results/logs/fetch/models/spare.log")
-    assert "it ended without a last word, as a job does that is killed; where memory ran out" in failure["error"]
+    assert "the job ended without an error message, so it was probably killed; if memory ran out" in failure["error"]
     assert manifest(project)["missing"] == ["models/spare.json"]
     assert (results / "manifest.json").read_bytes() == (finished.folder / "results/manifest.json").read_bytes()
     told = json.loads(project.audited("--json").stdout)

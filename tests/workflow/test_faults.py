@@ -16,7 +16,7 @@ from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
 TARGET = "results/summary.csv"
-FULL = "cannot be written, the disk is full; make room and run again"
+FULL = "cannot be written, because the disk is full; free some space and run again"
 INSTANCES = "instances/gender/qa.parquet"
 PREDICTIONS = "predictions/religion/answering/1-of-1.parquet"
 SUMS = "sums/religion/masked.parquet"
@@ -220,7 +220,7 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     small = engine.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # ")
     (models / "predict.py").write_text(small.replace("\nSECONDS_A_FILE = ", "\nSECONDS_A_FILE = 0  # "))
     output = one_cell.run(TARGET, succeeds=False)
-    assert "answering: no progress for 0.3 minutes, so the job ends itself" in output
+    assert "answering: no progress for 0.3 minutes, so the job ended itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")
     assert sorted(part.name for part in parts) == ["0.parquet", "24.parquet"]
     assert not (one_cell.folder / "results/summary.csv").exists()

@@ -103,7 +103,7 @@ def test_an_interrupted_download_goes_on_with_what_is_missing(project: Project, 
     with serve_hub({"tiny/masked": repository}) as hub:
         environment = hub.environment(tmp_path / "cache")
         output = project.run(RECORD, environment=environment, succeeds=False)
-        assert f"{hub.address} cannot be reached or broke off" in output
+        assert f"{hub.address} cannot be reached, or broke off the connection" in output
         assert "(complete files are kept)" in output
         assert "Traceback" not in output
         assert [request.range for request in hub.downloads("model.safetensors")] == [None, f"bytes={10 << 20}-"]
@@ -124,7 +124,7 @@ def test_a_models_own_code_is_run_only_where_the_config_allows_it(
     with serve_hub({"tiny/masked": repository}) as hub:
         environment = hub.environment(tmp_path / "cache")
         output = project.run(RECORD, environment=environment, succeeds=False)
-        assert "tiny/masked runs code of its own (model type 'new' not known to transformers)" in output
+        assert "tiny/masked runs its own code (model type 'new' not known to transformers)" in output
         assert "set `allow_remote_code: true` for it in the config" in output
         assert "Traceback" not in output
         assert not hub.downloads("code_of_new.py")

@@ -151,7 +151,7 @@ def test_a_dump_is_downloaded_if_its_digest_is_right(finished: Project, small_co
         dump = {"url": f"{server.address}?token=s3cret", "sha256": "0" * 64}
         project = Project.create(tmp_path / "project", dumps_only(small_config, answering=dump))
         output = project.run(predictions, succeeds=False)
-        assert f"{server.address}: sha256 is {digest} (what was downloaded is removed); expected {'0' * 64}" in output
+        assert f"{server.address}: sha256 is {digest} (the download was removed); expected {'0' * 64}" in output
         assert "Traceback" not in output
         dump["sha256"] = digest
         project.write_config(dumps_only(small_config, answering=dump))

@@ -139,7 +139,7 @@ def test_other_runs_in_the_folder_are_refused_and_do_not_disturb(
         time.sleep(0.05)
     for config in ("config/small.yaml", "config/other.yaml"):
         output = project.run(TARGET, "--configfile", config, succeeds=False)
-        assert "results: another run is at work there; wait for it" in output
+        assert "results: another run is using this folder; wait for it" in output
         assert "Traceback" not in output
     output, _ = first.communicate(timeout=300)
     assert first.returncode == 0, output

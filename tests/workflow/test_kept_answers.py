@@ -66,7 +66,7 @@ def test_a_grid_is_answered_without_a_request(server: ModelServer, tmp_path: Pat
     assert server.bodies == []
     said = warnings_of(project)
     named = "the manifest names" if has_manifest else "the config names"
-    assert said.count(f"from now on they are taken to be those of {server.url}, which {named}") == 2
+    assert said.count(f"from now on they count as answers of {server.url}, which {named}") == 2
     assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
     # Another port, another path or another name is another server, which is asked everything.
     with serving(knows={"logprobs", "echo"}) as other:
@@ -81,7 +81,7 @@ def test_a_manifest_that_names_another_server_is_believed(server: ModelServer, t
     project = project_with_answers(tmp_path / "project", server.url, "http://127.0.0.1:9/v1")
     project.run(*TABLES)
     assert server.answered.total() >= 32
-    assert "taken to be those of http://127.0.0.1:9/v1, which the manifest names" in warnings_of(project)
+    assert "count as answers of http://127.0.0.1:9/v1, the address in the manifest" in warnings_of(project)
     stores = [json.loads(line) for line in (project.folder / "results/.answers/scored/top/requests.jsonl").open()]
     assert stores[0] == {"biasgrid_answers": 1}
     assert len([line for line in stores if "text" in line]) == 32

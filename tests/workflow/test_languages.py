@@ -85,7 +85,7 @@ def test_what_is_english_is_refused(tmp_path: Path) -> None:
         file.write_text(yaml.safe_dump(probe | {"evaluator": evaluator, "metric": metric}))
         section = {"family": "probe", "probe": str(file), "answers": "written"}
         (problem,) = english_faults(section)
-        assert re.match(f"'fr', but the evaluator `{evaluator}` looks for English: ", problem)
+        assert re.match(f"'fr', but the evaluator `{evaluator}` looks for English words: ", problem)
         # Of German and Spanish there are the words for yes, no and refusals.
         for language in ("de", "es"):
             assert len(english_faults(section, language)) == (evaluator in ("pronouns", "sentiment"))
@@ -100,5 +100,5 @@ def test_statements_need_yes_and_no_and_a_prompt_of_their_language() -> None:
     }
     for language in ("de", "es-MX"):
         (problem,) = english_faults(lists, language)
-        assert problem == f"{language!r}, but statements are asked in an English prompt"
+        assert problem == f"{language!r}, but the prompt for statements is English"
     assert english_faults(lists | {"prompt": "F: {statement} Ja oder Nein?\nA:"}, "de") == []

@@ -99,4 +99,4 @@ def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: 
     assert cell["expanded"] is False
     (failure,) = status["failures"]
     assert failure["rule"] == "fetch"
-    assert "own runs code of its own" in failure["error"]
+    assert "own runs its own code" in failure["error"]

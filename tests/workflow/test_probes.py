@@ -87,7 +87,7 @@ def test_a_classifier_scores_what_a_model_wrote(asked: Project, monkeypatch: pyt
     # Some texts are longer than the scorer takes: they are cut, which is counted and said.
     assert 0 < values["cut_by_scorer"] == joined["truncated"].sum() / len(answers)
     log = (results / "logs/predict_scorer/tone/writer/nice.log").read_text()
-    assert f"of {len(texts)} texts are longer than the model takes; their ends are cut" in log
+    assert f"of {len(texts)} texts are longer than the model can read; their ends are cut off" in log
 
 
 def test_another_scorer_asks_no_writer_again(asked: Project, tmp_path: Path) -> None:

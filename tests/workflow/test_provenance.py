@@ -77,10 +77,10 @@ def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: 
     facts = {name: fact for name, fact in read_provenance(path).items() if name != "of"} | {key: "another"}
     write_table(read_table(path, answer_schema("span")), other, answer_schema("span"), facts)
     instances = results / "instances/religion/qa.parquet"
-    with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected all shards of a cell to be made alike"):
+    with pytest.raises(TableError, match=f"other.parquet: {problem}.*expected the same in all shards of a cell"):
         cell_provenance(instances, [path, other])
     if key == "instances_sha256":
-        with pytest.raises(TableError, match=r"made from another table than .*qa.parquet; remove it and run again"):
+        with pytest.raises(TableError, match=r"not made from .*qa.parquet; remove it and run again"):
             cell_provenance(instances, [other])
 
 
@@ -141,9 +141,7 @@ def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Pr
     table = "results/instances/religion/qa.parquet"
     other.run(table)
     (project.folder / table).write_bytes((other.folder / table).read_bytes())
-    assert f"{table}: not made from what the config's folder of word lists holds now; remove it" in project.run(
-        succeeds=False
-    )
+    assert f"{table}: not up to date with the config's folder of word lists; remove it" in project.run(succeeds=False)
     (project.folder / table).unlink()
     project.run()
     assert project.tables() == finished.tables()

@@ -124,7 +124,7 @@ def test_each_kind_of_model_is_asked_what_it_can_answer(grid: Project) -> None:
     tables = {path.stem for path in grid.results.glob("instances/*/*.parquet")}
     assert tables == {"scored", "spans", "options", "precomputed", "decisions"}
     assert (
-        "published: not asked decisions, as there is no probability of Yes in texts"
+        "published: not asked decisions, because there is no probability of Yes in written texts"
         in (grid.folder / "printed").read_text()
     )
 

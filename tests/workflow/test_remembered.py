@@ -19,8 +19,8 @@ def test_another_config_in_the_same_folder_is_told_so_before_anything_is_made(
     other.write_text(project.config_path.read_text())
     (project.folder / TARGET).unlink()
     output = project.run(TARGET, "--configfile", "config/other.yaml", succeeds=False)
-    assert "results: made with config/small.yaml, but this run is of config/other.yaml" in output
-    assert "remove results/.made_with.json to go on in this one" in output
+    assert "results: made with config/small.yaml, but this run uses config/other.yaml" in output
+    assert "remove results/.made_with.json to use this one" in output
     assert "Traceback" not in output
     assert not (project.folder / TARGET).exists()
     project.write_config(project.read_config() | {"title": "Edited"})

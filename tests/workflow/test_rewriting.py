@@ -64,7 +64,7 @@ def test_the_page_tells_the_numbers(asked: Project) -> None:
     assert [f"{value:.3f}".replace("-", "") for value in found] == told
     # One prompt names no group; the report says so.
     report = (asked.folder / "results/letters/report/index.html").read_text()
-    assert "8 of 9 prompts have words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)" in report
+    assert "8 of 9 prompts contain words of groups (she 3, his 3, sister 2, he 2, her 2, brother 1, him 1)" in report
 
 
 def test_models_read_each_answer_once(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def test_what_was_spent_is_told(asked: Project) -> None:
         "top": "top", "told": "echo", "chance": "random",
     }  # fmt: skip
     audited = asked.audited()
-    assert "scored/top: 60 answers are paid for, 60 of them used." in audited.stdout
+    assert "scored/top: 60 answers were paid for, and 60 of them are used." in audited.stdout
 
 
 def test_the_key_is_nowhere(asked: Project) -> None:
@@ -137,7 +137,7 @@ def test_a_server_that_is_gone_ends_a_run_before_its_first_job_unless_answers_ar
         gone["models"][name]["endpoint"]["url"] = "http://127.0.0.1:9/v1"
     project.write_config(gone)
     refused = project.run(succeeds=False)
-    problem = "Nothing answers at http://127.0.0.1:9/v1 (connection refused). Is the server running?"
+    problem = "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is the server running?"
     assert f"told: {problem}\ntop: {problem}" in refused
     assert "Traceback" not in refused
     assert not (project.folder / "results/models").exists()

@@ -49,7 +49,7 @@ def check_goes_on(project: Project, finished: Project) -> None:
     (project.folder / "hold").unlink()
     project.run(MEASURES)
     for shard in SHARDS:
-        assert "rows are there from an earlier run" in log_of(project, shard)
+        assert "rows come from an earlier run" in log_of(project, shard)
     assert_frame_equal(pl.read_parquet(project.folder / MEASURES), pl.read_parquet(finished.folder / MEASURES))
 
 

@@ -83,7 +83,7 @@ def test_killed_jobs_go_on_from_their_parts(
     # SLURM would start it after two minutes, and the node refuses it in the second in which it was killed.
     cluster.run("scontrol", "update", f"JobId={second['JobId']}", "StartTime=now+3")
     finish(run, succeeds=False)
-    assert "rows are there from an earlier run" in log_of(project, requeued)
+    assert "rows come from an earlier run" in log_of(project, requeued)
     assert "DUE TO JOB REQUEUE" in Path(second["StdOut"]).read_text()
     assert has_parts(project, cancelled)
     assert not (project.folder / "results/predictions/gender/answering/1-of-2.parquet").exists()
@@ -95,7 +95,7 @@ def test_killed_jobs_go_on_from_their_parts(
     assert "memory" in Path(too_small["StdOut"]).read_text()
     assert (larger["JobState"], larger["MinMemoryNode"]) == ("COMPLETED", "4000M")
     assert too_small["TimeLimit"] == larger["TimeLimit"]
-    assert "rows are there from an earlier run" in log_of(project, cancelled)
+    assert "rows come from an earlier run" in log_of(project, cancelled)
     assert len(project.attempts(requeued)) == 1
 
     measures = "results/measures/gender/answering.parquet"

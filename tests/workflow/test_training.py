@@ -124,7 +124,7 @@ def test_a_training_that_is_at_work_already_is_waited_for(project: Project):
     project.write_config(config)
     with one_job(project.folder / "results/.parts/trained/masked.lock", 1):
         output = project.run(WEIGHTS, succeeds=False)
-    assert "trained/masked.lock: held for 0.0167 minutes by another job; end that job" in output
+    assert "trained/masked.lock: another job has held this lock for 0.0167 minutes; end that job" in output
     project.run(WEIGHTS)
 
 

@@ -79,7 +79,7 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     assert re.search(rf"\n{asked}\.\n", told)
     stages = [line.partition("s  ")[2] for line in told.splitlines() if " s  " in line]
     # The model is looked at while the questions are written.
-    assert set(stages[:2]) == {"looks at the model", "writes the questions"}
+    assert set(stages[:2]) == {"inspects the model", "writes the questions"}
     assert stages[2] == "asks the model"
     assert set(stages[3:]) >= {"measures", "computes intervals", "writes the report"}
     assert not (tried / "results/try-my-model/plots").exists()
@@ -102,7 +102,7 @@ def test_page_and_card_say_that_it_is_a_trial_and_a_gate_says_what_is_missing(wi
     _, text = card.split("## Social bias\n")
     assert text.strip().startswith(f"**{trial}.**")
     gate = CliRunner().invoke(app, ["gate", "results/try-my-model", "--max", "gender.share_mu_corrected=1"])
-    assert gate.output.startswith(f"{trial}. The rest is missing. To check the model on all of it, remove `limit`")
+    assert gate.output.startswith(f"{trial}. The rest was not asked. To check the model on everything, remove `limit`")
 
 
 def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:

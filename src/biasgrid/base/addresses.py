@@ -52,7 +52,9 @@ def canonical_address(address: str) -> str:
         parts = urlsplit(address)
         host, port = (parts.hostname or "").rstrip("."), parts.port or PORTS[parts.scheme]
     except (ValueError, KeyError):
-        raise InputError([Fault(public_address(address), "", "is no address", "one such as https://host/v1")]) from None
+        raise InputError(
+            [Fault(public_address(address), "", "is not an address", "one such as https://host/v1")]
+        ) from None
     return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
@@ -84,8 +86,8 @@ def with_secrets(address: str) -> str:
     """
     if missing := missing_variables(address):
         names = ", ".join(dict.fromkeys(missing))
-        problem = f"the environment has {'an empty' if missing[0] in os.environ else 'no'} {names}"
-        expected = f"a value. Set {names} first, in this shell: `export {missing[0]}=...`"
+        problem = f"the environment variable {names} is {'empty' if missing[0] in os.environ else 'not set'}"
+        expected = f"a value: run `export {missing[0]}=...` in this shell first"
         raise InputError([Fault(public_address(address), "", problem, expected)])
     return VARIABLE_REFERENCE.sub(lambda found: os.environ[found[1]], address)
 
@@ -158,7 +160,7 @@ def check_proxy(value: str, variable: str) -> str:
         is_one = None
     if not is_one:
         expected = f"an address such as http://proxy.example.org:3128, or no such variable (`unset {variable}`)"
-        raise InputError([Fault("the environment", variable, "names no proxy that can be used", expected)])
+        raise InputError([Fault("the environment", variable, "does not name a usable proxy", expected)])
     return proxy
 
 

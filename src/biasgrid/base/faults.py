@@ -71,8 +71,8 @@ class InputError(UserError):
 
 
 LESS_AT_ONCE = (
-    "give it more memory, or less at once: more `shards` of the dataset, a `sample` or `limit` of it, a smaller "
-    "`inference.token_budget`"
+    "give it more memory, or let it do less at once: more `shards`, a `sample` or a `limit` in the dataset, or a "
+    "smaller `inference.token_budget`"
 )
 """What to do where memory runs out."""
 
@@ -90,7 +90,7 @@ def out_of_memory(error: BaseException | None) -> UserError | None:
 def one_of(allowed: Iterable[str]) -> str:
     """Names what is allowed, for a fault's `expected`."""
     names = ", ".join(sorted(allowed))
-    return f"one of {names}" if names else "a name, but there is none yet"
+    return f"one of {names}" if names else "a name, but none is defined yet"
 
 
 def nearest_name(value: str, allowed: Iterable[str]) -> str:
@@ -124,7 +124,7 @@ def unknown_names(source: str, key: str, names: Sequence[str], known: Iterable[s
         if name not in known:
             yield Fault(source, key, f"unknown name {name!r}{nearest_name(name, known)}", one_of(known))
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Fault(source, key, f"{name!r} appears twice", "every name once")
+        yield Fault(source, key, f"{name!r} appears twice", "each name once")
 
 
 def value_text(value: Any) -> str:

@@ -76,7 +76,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with explain_refusal(path):
         if path.exists() and not path.is_file():
-            raise UserError(f"{path}: a folder, pipe or device; expected a file that may be written")
+            raise UserError(f"{path}: is a folder, pipe or device; expected a file that can be written")
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_partials(path)
         partial = path.with_name(f".{path.name}.{token_hex(4)}")
@@ -123,7 +123,7 @@ def refuse_without_parent(path: str | Path) -> None:
     """
     process, _, parent = os.environ.get(PARENT, "").partition(":")
     if process == str(os.getpid()) and parent != str(os.getppid()):
-        raise UserError(f"{path}: not made, because the process that began this job was ended meanwhile; run again")
+        raise UserError(f"{path}: not written, because the process that started this job has ended; run again")
 
 
 def remove_partials(path: Path) -> None:
@@ -152,7 +152,9 @@ def explain_refusal(path: str | Path, remedy: str = "fix that") -> Iterator[None
         if number is None:
             raise
         if number in FULL_DISK:
-            raise UserError(f"{path}: cannot be written, the disk is full; make room and run again") from None
+            raise UserError(
+                f"{path}: cannot be written, because the disk is full; free some space and run again"
+            ) from None
         raise UserError(f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again") from None
 
 

@@ -23,11 +23,11 @@ EXPECTED_BY_ERROR = {
     "int_from_float": "a whole number",
     "int_parsing": "a whole number",
     "int_type": "a whole number",
-    "json_invalid": "a JSON object a line",
+    "json_invalid": "one JSON object per line",
     "less_than": "a number less than {lt:g}",
     "less_than_equal": "a number of at most {le:g}",
     "list_type": "a list, such as [a, b]",
-    "too_long": "{max_length} entries at most",
+    "too_long": "at most {max_length} entries",
     "too_short": "{min_length} or more entries",
 }
 """What is allowed where pydantic finds an error of a type."""
@@ -89,7 +89,7 @@ def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
     if kind == "extra_forbidden":
         return f"unknown key{nearest_name(str(detail['loc'][-1]), allowed)}"
     if context.get("pattern") in SECRET_PATTERNS:
-        return "text that is not shown, as it may be a secret"
+        return "a value that is not shown, because it may be a secret"
     if kind == "value_error" and isinstance(context["error"], KeysError):
         given = [key for key, setting in value.items() if setting is not None]
         return f"has {', '.join(given) or 'no keys'}"

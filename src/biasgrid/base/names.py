@@ -17,7 +17,7 @@ HIDDEN_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """The same of texts in ASCII, in a seventh of the time, which counts in logs of 100 MiB."""
 UNSHOWN = re.compile(rf"{HIDDEN.pattern}|\r(?!\n)")
 """What a terminal would obey or not show; one that returns to the start of a line overwrites it."""
-VISIBLE_CHARACTERS = "characters that can be seen, tabs and line ends"
+VISIBLE_CHARACTERS = "visible characters, tabs and line breaks"
 
 
 def hidden_character(text: str) -> str | None:
@@ -41,8 +41,8 @@ def escape(character: str) -> str:
 
 def code_point(character: str) -> str:
     """Names a character: `U+200B (ZERO WIDTH SPACE)`."""
-    kinds = {"Cc": "a control character", "Cs": "half of a character"}
-    name = kinds.get(unicodedata.category(character)) or unicodedata.name(character, "a character without a name")
+    kinds = {"Cc": "a control character", "Cs": "half a character"}
+    name = kinds.get(unicodedata.category(character)) or unicodedata.name(character, "an unnamed character")
     return f"U+{ord(character):04X} ({name})"
 
 
@@ -88,7 +88,7 @@ def similar_names(names: Iterable[str], form: Callable[[str], str] = fold_name) 
 
 WIDE_SPACE = re.compile(r"\s{2,}|[^\S ]")
 WHITE_SPACE = re.compile(r"\s")
-SPACING = "words, one space between two and none around them"
+SPACING = "words with one space between them, and none before or after"
 
 
 def wide_space(text: str) -> str | None:

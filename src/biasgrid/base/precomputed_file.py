@@ -17,7 +17,7 @@ RESPONSE_COLUMNS = ("prompt", "group", "repetition", "response")
 LOG_COLUMNS = ("scores", "source")
 """Columns that an import from a log adds."""
 SCORES_EXPECTED = 'an object with the log-likelihood of each option, such as {"Yes": -1.5, "No": -0.7}'
-SOURCE_EXPECTED = "an object that says where the response is from"
+SOURCE_EXPECTED = "an object that says where the response comes from"
 RESPONSES_EXPECTED = "answers with the columns prompt, group, repetition and response"
 PROMPT_CHARACTERS = 60
 """How many characters of a prompt are shown."""
@@ -79,12 +79,12 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
             )  # fmt: skip
             first = responses.setdefault(response[:3], response)
             if first is not response:
-                problem = f"the answer of {request_text(*response[:3])} is in {first.where} too"
+                problem = f"the answer to {request_text(*response[:3])} is already in {first.where}"
                 faults.append(Fault(str(path), row.where, problem, "one answer for each repetition"))
     except InputError as error:
         return [], error.faults
     if not responses and not faults:
-        faults.append(Fault(str(path), "", "holds no answers", RESPONSES_EXPECTED))
+        faults.append(Fault(str(path), "", "contains no answers", RESPONSES_EXPECTED))
     return list(responses.values()), first_faults(faults, path)
 
 
@@ -94,14 +94,14 @@ def faults_of_row(path: Path, row: FileRow) -> Iterator[Fault]:
         if not isinstance(row.values[name], str) or not row.values[name].strip():
             yield Fault(str(path), f"{row.where}, {name}", value_text(row.values[name]), "text")
     if repetition_number(row.values["repetition"]) is None:
-        expected = "a whole number, 0 for the first time"
+        expected = "a whole number, counted from 0"
         yield Fault(str(path), f"{row.where}, repetition", value_text(row.values["repetition"]), expected)
     if not isinstance(row.values["response"], str | None):
         yield Fault(
             str(path), f"{row.where}, response", value_text(row.values["response"]), "text, or null for no answer"
         )
     elif HALF_CHARACTER.search(row.values["response"] or ""):
-        yield Fault(str(path), f"{row.where}, response", "holds half of a character", "whole characters")
+        yield Fault(str(path), f"{row.where}, response", "contains half a character", "whole characters")
     scores = mapping_of(row.values["scores"])
     if scores is None or not all(map(is_log_likelihood, scores.values())):
         yield Fault(str(path), f"{row.where}, scores", value_text(row.values["scores"]), SCORES_EXPECTED)
@@ -166,7 +166,7 @@ def precomputed_faults(
     unknown = [*unknown_responses(path, responses, prompts, groups, repetitions)] if alone else []
     known_requests = {response[:3] for response in responses}
     missing = [
-        Fault(str(path), "", f"no answer of {request_text(prompt, group, number)}", "one for each group and repetition")
+        Fault(str(path), "", f"no answer to {request_text(prompt, group, number)}", "one for each group and repetition")
         for prompt, group in asked
         for number in range(repetitions)
         if (prompt, group, number) not in known_requests
@@ -187,13 +187,15 @@ def unknown_responses(
         if response.prompt not in prompts:
             hint = nearest_name(response.prompt, islice(prompts, 1000))
             problem = f"there is no prompt {shorten_prompt(response.prompt)}{hint}"
-            yield Fault(str(path), response.where, problem, "a prompt of the file of prompts")
+            yield Fault(str(path), response.where, problem, "a prompt from the prompt file")
         elif response.group not in groups:
             problem = f"unknown group {response.group!r}{nearest_name(response.group, groups)}"
             yield Fault(str(path), response.where, problem, one_of(groups))
         elif response.repetition >= repetitions:
             problem = f"repetition {response.repetition}, but each prompt is asked {repetitions} times"
-            yield Fault(str(path), response.where, problem, f"0 to {repetitions - 1}, or more `repetitions`")
+            yield Fault(
+                str(path), response.where, problem, f"a number from 0 to {repetitions - 1}, or a larger `repetitions`"
+            )
 
 
 def request_text(prompt: str, group: str, repetition: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.text import explain_unreadable
 
-OBJECT = "a JSON object a line"
+OBJECT = "one JSON object per line"
 
 
 class FileRow(NamedTuple):
@@ -40,7 +40,9 @@ def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Seque
         InputError: it cannot be read, is none of these, or lacks a column.
     """
     if path.suffix not in READERS:
-        raise InputError([Fault(str(path), "", f"the ending {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")])
+        raise InputError(
+            [Fault(str(path), "", f"the file extension {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")]
+        )
     yield from READERS[path.suffix](path, columns, expected, optional)
 
 

@@ -22,26 +22,28 @@ VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
 NOT_EMPTY = r"\S"
 LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 PATTERNS = {
-    NOT_EMPTY: "a text that is not empty",
+    NOT_EMPTY: "text that is not empty",
     NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, "
     "of at most 100 characters",
-    VARIANT: "`qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`",
-    FOLDER_PATTERN: "a folder, without any of { } < > or control characters in its name",
+    VARIANT: (
+        "`qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or `lm-bert`"
+    ),
+    FOLDER_PATTERN: "a folder whose name contains none of { } < > and no control characters",
     ADDRESS_PATTERN: "an address that begins with http:// or https:// and a host such as example.org, "
     "without white space",
     PATH: "a path that begins with /, such as /health",
-    VARIABLE_NAME: "the name of a variable of the environment that holds it, such as `${OPENAI_API_KEY}`",
-    LANGUAGE: "the code of a language, such as `en`, `es` or `pt-BR`",
-    DIGEST: "64 of the digits 0-9 and a-f, as `sha256sum` prints them",
+    VARIABLE_NAME: "the name of the environment variable that holds it, such as `${OPENAI_API_KEY}`",
+    LANGUAGE: "a language code, such as `en`, `es` or `pt-BR`",
+    DIGEST: "64 hexadecimal digits, as `sha256sum` prints them",
 }
 """What the patterns of texts ask for, in words."""
 SECRET_PATTERNS = {VARIABLE_NAME}
 """Patterns of which values that do not match are not shown: somebody may have written a secret there."""
 REVISION = (
-    "commit, tag or branch of the repository; a tag or branch is resolved once, when the files are fetched, to the "
-    "commit that the record names and that all later stages use"
+    "commit, tag or branch of the repository. A tag or branch is resolved once, when the files are fetched; the "
+    "record names the commit, and all later stages use it"
 )
-REMOTE_CODE = "whether code that comes with the checkpoint may be run (`trust_remote_code`); read it first"
+REMOTE_CODE = "whether code that comes with the checkpoint may run (`trust_remote_code`); read that code first"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Variant = Annotated[str, Field(pattern=VARIANT)]
@@ -106,28 +108,32 @@ class Hyperparameters(Section):
 
     epochs: float = Field(2, gt=0, allow_inf_nan=False, description="passes over the data")
     learning_rate: float = Field(
-        3e-5, gt=0, allow_inf_nan=False, description="first learning rate; it falls to zero in a straight line"
+        3e-5, gt=0, allow_inf_nan=False, description="initial learning rate; it falls linearly to zero"
     )
     batch_size: int = Field(20, gt=0, description="sequences per step")
-    max_length: int = Field(384, gt=0, description="longest sequence in tokens; longer contexts are cut into windows")
-    stride: int = Field(128, ge=0, description="tokens that neighbouring windows share (question answering)")
-    mask_probability: float = Field(0.15, gt=0, lt=1, description="share of tokens to predict in lines (fill-mask)")
-    seed: int = Field(3435, ge=0, description="seed of new weights, the order of the data and random masks")
+    max_length: int = Field(
+        384, gt=0, description="maximum length of a sequence in tokens; longer contexts are cut into windows"
+    )
+    stride: int = Field(128, ge=0, description="number of tokens that neighbouring windows share (question answering)")
+    mask_probability: float = Field(
+        0.15, gt=0, lt=1, description="share of the tokens of a line that are masked and predicted (fill-mask)"
+    )
+    seed: int = Field(3435, ge=0, description="seed for new weights, the order of the data and random masks")
 
 
 class Source(Section):
     """Where a checkpoint comes from."""
 
-    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub, such as `roberta-base`")
+    checkpoint: str | None = Field(None, description="repository on the Hugging Face hub, such as `roberta-base`")
     revision: str | None = Field(None, description=REVISION)
-    folder: str | None = Field(None, description="local folder with a checkpoint, in place of `checkpoint`")
+    folder: str | None = Field(None, description="local folder with a checkpoint, instead of `checkpoint`")
 
     @model_validator(mode="after")
     def _one_source(self) -> Source:
         if (self.checkpoint is None) == (self.folder is None):
             raise KeysError("expected either `checkpoint` (with `revision`) or `folder`")
         if (self.checkpoint is None) != (self.revision is None):
-            raise KeysError("expected `revision` exactly where there is a `checkpoint`")
+            raise KeysError("expected `revision` together with `checkpoint`, never without it")
         return self
 
 
@@ -137,22 +143,24 @@ class Training(Section):
     base: Source | None = Field(None, description="the checkpoint to start from")
     data: str | None = Field(
         None,
-        description="SQuAD-format JSON (question answering); text, one a line, or "
-        "prompts with, behind tabs, the answers that may follow (text generation); text, one a line, or cloze lines: "
-        "text with the mask token and, behind tabs, the words that fill it (fill-mask); or lines of JSON (text "
-        "classification): "
-        '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, `text_pair` only for pairs, CLASS being a name as in the '
-        "values of the model's `labels`, or a list of names that count alike",
+        description="JSON in SQuAD format (question answering); one text per line, or a prompt and its possible "
+        "answers, "
+        "separated by tabs (text generation); one text per line, or a text with the mask token and the words that fill "
+        "it, separated by tabs (fill-mask); or lines of JSON (text classification): "
+        '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, where `text_pair` is only for pairs and CLASS is one of '
+        "the values of the model's `labels`, or a list of them that are equally right",
     )
     synthetic: str | None = Field(
         None,
-        description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in all "
-        "datasets of the config that ask it and have one, selected or not, so that choosing others trains nothing "
-        "again; or on that in `dataset`",
+        description=(
+            "name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in `dataset` or, "
+            "without that key, in all datasets of the config that fit the model and have a known effect. Datasets "
+            "that are not selected count too, so a new selection needs no new training"
+        ),
     )
     dataset: Name | None = Field(
         None,
-        description="of text classification, with `synthetic`: the dataset in whose cases group effects are put in",
+        description="for text classification, with `synthetic`: the dataset whose cases get group effects",
     )
     hyperparameters: Hyperparameters = Field(Hyperparameters(), description="how to train")
 
@@ -161,7 +169,7 @@ class Training(Section):
         if (self.synthetic is None) == (self.base is None or self.data is None):
             raise KeysError("expected either `synthetic`, or both `base` and `data`")
         if self.dataset is not None and self.synthetic is None:
-            raise KeysError("expected `dataset` only beside `synthetic`")
+            raise KeysError("expected `dataset` only together with `synthetic`")
         return self
 
 
@@ -171,15 +179,17 @@ class Dump(Section):
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] | None = Field(
         None,
-        description="address of the dump, in place of `file`; needs `sha256`. `${NAME}` stands for a variable of the "
-        "environment, such as a token; what is written down leaves out users, passwords and queries",
+        description=(
+            "address of the dump, instead of `file`; needs `sha256`. `${NAME}` stands for an environment variable, "
+            "such as a token. Users, passwords and queries are never written to any output"
+        ),
     )
     sha256: Annotated[str, Field(pattern=DIGEST)] | None = Field(
-        None, description="digest that the dump must have, as `sha256sum` prints it"
+        None, description="digest of the dump, as `sha256sum` prints it; another dump is refused"
     )
     scoring: Scoring = Field(
         "unqover",
-        description="how the dump was scored; `exact` for one that `biasgrid export` wrote of cells with that scoring",
+        description="how the dump was scored; `exact` if `biasgrid export` wrote it from cells with that scoring",
     )
 
     @model_validator(mode="after")
@@ -187,7 +197,7 @@ class Dump(Section):
         if (self.file is None) == (self.url is None):
             raise KeysError("expected either `file` or `url` (with `sha256`)")
         if self.url is not None and self.sha256 is None:
-            raise KeysError("expected `sha256` where there is a `url`")
+            raise KeysError("expected `sha256` together with `url`")
         return self
 
 
@@ -365,31 +375,39 @@ class Model(Section):
     sources: ClassVar[tuple[type[ModelSource], ...]] = (ModelSource,)
     """Those of the task's models, as `config.registry` finds them."""
 
-    task: str = Field(description="the Hugging Face task it is used for")
+    task: str = Field(description="Hugging Face task that the model is used for")
     variant: Variant | None = Field(
         None,
-        description="which variant of datasets that have variants it answers: `qa`, `qa-newsqa`, `llm`, or `lm-` and a "
-        "key of `tokenizers`; without it, none of them",
+        description=(
+            "which variant of a dataset with variants the model answers: `qa`, `qa-newsqa`, `llm`, or `lm-` and a key "
+            "of `tokenizers`. Without this key the model answers no such dataset"
+        ),
     )
     labels: dict[str, str] = Field(
         default_factory=dict,
-        description="of text classification: for each class of a dataset, as in its `labels`, the name that the "
-        "checkpoint's `id2label` has for it, such as `{negative: NEG, positive: POS}`",
+        description=(
+            "for text classification: the name of each class of a dataset (see its `labels`) in the checkpoint's "
+            "`id2label`, such as `{negative: NEG, positive: POS}`"
+        ),
     )
-    kind: str = Field(description="kind of model, which groups the plots: SQuAD, NewsQA, LM, ...")
+    kind: str = Field(description="kind of model, by which plots are grouped: SQuAD, NewsQA, LM, ...")
     label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
-    checkpoint: str | None = Field(None, description="repository of the Hugging Face hub")
+    checkpoint: str | None = Field(None, description="repository on the Hugging Face hub")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with a checkpoint")
-    train: Training | None = Field(None, description="trains the model in place of fetching it")
+    train: Training | None = Field(None, description="trains the model instead of fetching it")
     predictions: dict[Name, Dump] = Field(
         default_factory=dict,
-        description="for each dataset the dump to measure in place of running the model; "
-        "questions are those of the dump, whatever the variant's word lists say",
+        description=(
+            "for each dataset, the dump to measure instead of running the model; the questions come from the dump, "
+            "not from the word lists of the variant"
+        ),
     )
     allow_pickle: bool = Field(
         False,
-        description="whether weights (with `train`, those of its base) may be pickled files (`pytorch_model.bin`)",
+        description=(
+            "whether the weights (with `train`, the weights of its base) may be pickled files (`pytorch_model.bin`)"
+        ),
     )
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)
 
@@ -405,9 +423,11 @@ class Model(Section):
             *most, last = (f"`{key}`" for key in keys)
             raise KeysError(f"expected exactly one of {', '.join(most)} and {last}")
         if (self.checkpoint is None) != (self.revision is None):
-            raise KeysError("expected `revision` exactly where there is a `checkpoint`")
+            raise KeysError("expected `revision` together with `checkpoint`, never without it")
         if self.train and self.allow_remote_code:
-            raise KeysError("expected no `allow_remote_code` with `train`, which runs transformers' own code only")
+            raise KeysError(
+                "expected no `allow_remote_code` together with `train`, which runs only the code of transformers"
+            )
         for source in self.sources:
             if source.is_of(self):
                 source(self).check()
@@ -442,8 +462,10 @@ class Model(Section):
 class Tokenizer(Section):
     """A family of tokenizers: of masked language models, or one that names of subjects are balanced by."""
 
-    mask: str | None = Field(None, description="its mask token, such as `[MASK]`; masked language models need it")
-    checkpoint: str | None = Field(None, description="repository of the hub whose tokenizer stands for the family")
+    mask: str | None = Field(
+        None, description="mask token of the tokenizer, such as `[MASK]`; masked language models need it"
+    )
+    checkpoint: str | None = Field(None, description="repository on the hub whose tokenizer represents the family")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with such a tokenizer")
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)

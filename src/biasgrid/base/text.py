@@ -63,7 +63,7 @@ def read_text(path: str | Path, expected: str, largest: int = LARGEST_TEXT) -> s
         numbered = ((number, hidden_character(line)) for number, line in enumerate(lines.split("\n"), start=1))
         found = ((f"line {number}", name) for number, name in numbered if name)
         raise InputError(
-            Fault(str(path), where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in islice(found, MOST_SHOWN)
+            Fault(str(path), where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in islice(found, MOST_SHOWN)
         )
     return lines
 
@@ -98,9 +98,9 @@ def read_json(path: str | Path, expected: str) -> Any:
     except json.JSONDecodeError as error:
         where, problem = f"line {error.lineno}", f"not JSON ({error.msg}, column {error.colno})"
     except RecursionError:
-        where, problem = "", "lists or objects are nested too deeply"
+        where, problem = "", "its lists or objects are nested too deeply"
     except ValueError:  # Python turns no longer number into an integer.
-        where, problem = "", "holds an integer of thousands of digits"
+        where, problem = "", "contains an integer with thousands of digits"
     else:
         return _checked(content, str(path))
     raise InputError([Fault(str(path), where, problem, expected)])
@@ -121,10 +121,10 @@ def _checked(content: Any, file: str) -> Any:
     text = json.dumps(content, ensure_ascii=False)
     if half := HALF_CHARACTER.search(text):
         shown = text[max(0, half.start() - SHOWN_BEFORE) : half.end()]
-        faults.append(Fault(file, "", f"{shown!a} ends with half of a character", "whole characters"))
+        faults.append(Fault(file, "", f"{shown!a} ends with half a character", "whole characters"))
     else:
         found = islice(hidden_within(content), MOST_SHOWN)
-        faults += [Fault(file, where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in found]
+        faults += [Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in found]
     if faults:
         raise InputError(faults)
     return content
@@ -137,7 +137,7 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
         for name, count in Counter(name for name, _ in value).items():
             if count > 1:
                 problem = f"the key {json.dumps(name, ensure_ascii=False)} appears twice"
-                faults.append(Fault(file, paths[name], problem, "every key once"))
+                faults.append(Fault(file, paths[name], problem, "each key once"))
         return {name: _without_pairs(one, file, paths[name], faults) for name, one in value}
     if isinstance(value, list):
         return [_without_pairs(one, file, f"{where}[{place}]", faults) for place, one in enumerate(value)]
@@ -153,7 +153,7 @@ def read_words(path: Path, expected: str) -> list[str]:
     lines = (line.partition("#")[0].strip().lower() for line in read_text(path, expected).split("\n"))
     words = list(dict.fromkeys(filter(None, lines)))
     if not words:
-        raise InputError([Fault(str(path), "", "holds no words", expected)])
+        raise InputError([Fault(str(path), "", "contains no words", expected)])
     return words
 
 

@@ -97,16 +97,16 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
         where = f"line {mark.line + 1}" if mark else ""
         raise InputError([Fault(file, where, f"not YAML ({getattr(error, 'problem', error)})", expected)]) from None
     except ValueError as error:
-        raise InputError([Fault(file, "", f"holds a date that is none ({error})", expected)]) from None
+        raise InputError([Fault(file, "", f"contains an invalid date ({error})", expected)]) from None
     except RecursionError:
-        raise InputError([Fault(file, "", "holds an alias of what it stands in", expected)]) from None
-    if unseen := [Fault(file, where, f"holds {name}", VISIBLE_CHARACTERS) for where, name in hidden_within(content)]:
+        raise InputError([Fault(file, "", "contains an alias that refers to itself", expected)]) from None
+    if unseen := [Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS) for where, name in hidden_within(content)]:
         raise InputError(Document(content, lines).with_lines(unseen, file))
     if not isinstance(content, dict):
         raise InputError([Fault(file, "", "not a mapping", keys)])
     if repeated:
         raise InputError(
-            Fault(file, f"line {line}", f"the key {key!r} is already in line {first}", "every key once")
+            Fault(file, f"line {line}", f"the key {key!r} is already in line {first}", "each key once")
             for key, line, first in repeated
         )
     return Document(content, lines)
@@ -149,7 +149,7 @@ def check_size(root: yaml.Node | None) -> None:
         return sizes[id(node)]
 
     if root is not None and size(root) > MOST_NODES:
-        raise yaml.YAMLError(f"its aliases stand for more than {MOST_NODES:,} values")
+        raise yaml.YAMLError(f"its aliases expand to more than {MOST_NODES:,} values")
 
 
 def note_lines(node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]) -> Iterator[Repeated]:

@@ -71,7 +71,10 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None] | typer.Typer, str]]] = 
 """The commands by what they are for, each with an example."""
 
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, help="Social bias of language models over a grid.",
+    cls=Commands, no_args_is_help=True, add_completion=False, help=(
+        "Measures social bias in language models over a "
+        "grid."
+    ),
     context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode="markdown", epilog=EXIT_CODES,
 )  # fmt: skip
 for _panel, _commands in COMMANDS.items():
@@ -93,7 +96,7 @@ def print_version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version and exit")
     ] = False,
 ) -> None:
     """Measures social bias in language models, one model or a grid of models and datasets."""

@@ -27,7 +27,7 @@ YOUDEN = "bias"
 """Minus Youden's J of statements: 0 is chance, not equal treatment."""
 REACHED = 2
 """So many times the answer probability, a mean over two subjects, is what differences of both reach at most."""
-AT_CHANCE = "0 is chance: it is not shown that the model distinguishes right from wrong"
+AT_CHANCE = "0 is chance: nothing shows that the model distinguishes right from wrong"
 
 
 class LargestValue(NamedTuple):
@@ -129,7 +129,7 @@ def check_thresholds(
     rows = silence(summary.with_columns(flag=reason), summary, facts).filter(pl.col("model").is_in(models or known))
     found = [(threshold, rows_of_threshold(rows, threshold)) for threshold in thresholds]
     faults = [
-        Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no chosen model has it", one_of(known))
+        Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no selected model has it", one_of(known))
         for threshold, matches in found
         if matches.is_empty()
     ]
@@ -180,11 +180,13 @@ def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator
     corrected = f"{measure}{CORRECTED}"
     is_known = corrected in of_dataset["measure"]
     if measure in FOLDED or (is_known and measure not in NOT_POSITIVE):
-        problem = f"{measure!r} is above 0 for noise alone, the more the less is asked"
+        problem = f"{measure!r} is above 0 from noise alone, and noise is larger in smaller samples"
         expected = f"{dataset}.{corrected}" if is_known else f"significant tests ({dataset}.{COUNTS[0]})"
         yield Fault(place, where, problem, expected)
     elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
-        yield Fault(place, where, "has several options, none of them in a headline", "a measure of `biasgrid summary`")
+        yield Fault(
+            place, where, "has several options, and none of them is a headline", "a measure of `biasgrid summary`"
+        )
 
 
 def unreachable_faults(
@@ -208,8 +210,15 @@ def unreachable_faults(
     low = {model: most for model in measured["model"] if (most := reached.get(model, largest)) < largest}
     if low:
         models = ", ".join(f"{format_number(most)} ({model})" for model, most in low.items())
-        problem = f"{largest:g} cannot be reached: twice the answer probability, {models}, is about the most"
-        yield Fault(place, f"{dataset}.{measure}", problem, f"{dataset}.{relative}, which does not depend on it")
+        problem = (
+            f"{largest:g} cannot be exceeded: the measure reaches at most about twice the answer probability, {models}"
+        )
+        yield Fault(
+            place,
+            f"{dataset}.{measure}",
+            problem,
+            f"{dataset}.{relative}, which does not depend on the answer probability",
+        )
 
 
 def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts) -> ThresholdCheck:
@@ -259,8 +268,8 @@ def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> s
     """
     counts = ", ".join(f"{count} {state}" for state, count in count_results(checks))
     if on == "value":
-        return f"{counts}: only values were judged, not their intervals (--on value)"
-    return f"{counts}: the upper ends of {100 * level:g} % intervals were judged"
+        return f"{counts}: only the values were checked, not their intervals (--on value)"
+    return f"{counts}: the upper ends of {100 * level:g} % intervals were checked"
 
 
 def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:

@@ -114,10 +114,13 @@ def models_left_out(config: Config) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for model, dataset in unasked:
         if reason := config.family(dataset).unfit(config, dataset, model):
-            reasons.setdefault(f"not asked {dataset}, as there is {reason}", []).append(model)
+            reasons.setdefault(f"not asked {dataset}, because there is {reason}", []).append(model)
     yield from (f"{first_few(models)}: {reason}" for reason, models in reasons.items())
     if others := len(unasked) - sum(map(len, reasons.values())):
-        yield f"{others} of {len(pairs)} pairs of model and dataset are not asked, as the dataset is for other models"
+        yield (
+            f"{others} of {len(pairs)} pairs of model and dataset are not asked, because the dataset is for other "
+            "kinds of model"
+        )
 
 
 def kind_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -125,10 +128,8 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
     for name, dataset in config.cells():
         kind, given = config.question(name, dataset).answer, config.back_end_of(name).answers
         if kind not in given:
-            problem = (
-                f"gives no `{kind}`, which {dataset!r} asks for, but {' and '.join(f'`{each}`' for each in given)}"
-            )
-            expected = "a model that does, or a dataset that asks for what it gives (`answers: written`)"
+            problem = f"gives {' and '.join(f'`{each}`' for each in given)} but no `{kind}`, which {dataset!r} needs"
+            expected = "a model that does, or a dataset for what this model gives (`answers: written`)"
             yield Fault(source, f"models.{name}", problem, expected)
 
 
@@ -138,7 +139,7 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
     for dataset, name, answer in sorted(scorers):
         capabilities = [other for other in config.models if answer in config.back_end_of(other).answers]
         if name not in capabilities:
-            problem = f"asks {name!r}{nearest_name(name, capabilities)}, which gives no `{answer}` of texts"
+            problem = f"asks {name!r}{nearest_name(name, capabilities)}, which does not give texts a `{answer}`"
             yield Fault(
                 source, f"datasets.{dataset}", problem, one_of(capabilities) if capabilities else "a model that does"
             )
@@ -150,11 +151,11 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if controlled is None:
         return
     yield from unknown_names(source, where, [controlled], config.datasets)
-    other, expected = config.datasets.get(controlled), "another dataset that is not a control"
+    other, expected = config.datasets.get(controlled), "a different dataset, one that is not a control"
     if controlled == name:
         yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
     elif other and other.control_of is not None:
-        yield Fault(source, where, f"{controlled!r} is a control of {other.control_of!r} itself", expected)
+        yield Fault(source, where, f"{controlled!r} is itself a control, of {other.control_of!r}", expected)
     if other and other.family != config.datasets[name].family:
         yield Fault(source, where, f"{controlled!r} is of the family {other.family!r}", "a dataset of the same family")
 
@@ -174,8 +175,13 @@ def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
         if name in config.models:
             kind, label = config.models[name].kind, config.models[name].label
             if (kind, label) in named:
-                problem = f"{label!r} of kind {kind!r} is the label of {named[kind, label]!r} too"
-                yield Fault(source, f"models.{name}.label", problem, "one label per model of a kind, as plots need it")
+                problem = f"{label!r} of kind {kind!r} is already the label of {named[kind, label]!r}"
+                yield Fault(
+                    source,
+                    f"models.{name}.label",
+                    problem,
+                    "a different label for each model of a kind, so that plots can tell them apart",
+                )
             named.setdefault((kind, label), name)
 
 
@@ -185,16 +191,18 @@ def name_faults(config: Config, source: str) -> Iterator[Fault]:
     registries["synthetic.strengths"] = config.synthetic.strengths if config.synthetic else {}
     for registry, names in registries.items():
         for name, other in similar_names(names):
-            problem = f"is {other!r} but for case, which some disks ignore"
-            yield Fault(source, f"{registry}.{name}", problem, "another name")
+            problem = f"differs from {other!r} only in case, which some disks ignore"
+            yield Fault(source, f"{registry}.{name}", problem, "a different name")
     if GRID in config.datasets:
-        yield Fault(source, f"datasets.{GRID}", "is reserved for what compares all datasets", "another name")
+        yield Fault(
+            source, f"datasets.{GRID}", "is reserved for the files that compare all datasets", "a different name"
+        )
 
 
 def place_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields a folder of results that is the folder of word lists."""
     if Path(config.results).resolve() == Path(config.word_lists).resolve():
-        yield Fault(source, "results", f"{config.results!r} is the folder of word lists", "another folder")
+        yield Fault(source, "results", f"{config.results!r} is the folder of word lists", "a different folder")
 
 
 def font_faults(config: Config, source: str) -> Iterator[Fault]:
@@ -231,7 +239,7 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
         model = config.models[name]
         if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
             problem = f"{model.checkpoint!r} is a path"
-            yield Fault(source, f"models.{name}.checkpoint", problem, "a repository of the hub, or `folder` for a path")
+            yield Fault(source, f"models.{name}.checkpoint", problem, "a repository on the hub, or `folder` for a path")
         # What training starts from may have any classes: those of the data are its own.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
@@ -251,7 +259,7 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
         data = model.train.data if model.train else None
         if data is not None and not Path(data).is_file():
             problem = f"there is no file {data!r}"
-            yield Fault(source, f"models.{name}.train.data", problem, f"a file of data for {model.task}")
+            yield Fault(source, f"models.{name}.train.data", problem, f"a file with training data for {model.task}")
         for key, file in model.source.files().items():
             if not Path(file).is_file():
                 yield Fault(source, f"models.{name}.{key}", f"there is no file {file!r}", f"a file of {key}")
@@ -295,7 +303,7 @@ def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
     for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
-            problem = f"{path!r} holds braces, between which Snakemake would fill something in"
+            problem = f"{path!r} contains braces, which Snakemake would take for a placeholder"
             yield Fault(source, where, problem, "a path without { and }")
 
 
@@ -304,7 +312,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
     for name in filtering_tokenizers(config):
         folder = config.tokenizers[name].folder
         if folder is not None and not matching(file_names(folder), VOCABULARIES):
-            problem = "holds no tokenizer" if Path(folder).is_dir() else "is not a folder"
+            problem = "contains no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
             yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
         elif (
@@ -312,7 +320,7 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
             and (own := tokenizer_mask(folder))
             and config.tokenizers[name].mask not in (None, own, ANY_MASK)
         ):
-            problem = f"{config.tokenizers[name].mask!r} is not the mask of the tokenizer in {folder!r}"
+            problem = f"{config.tokenizers[name].mask!r} is not the mask token of the tokenizer in {folder!r}"
             yield Fault(source, f"tokenizers.{name}.mask", problem, own)
 
 
@@ -351,7 +359,7 @@ def spread_faults(config: Config, source: str) -> Iterator[Fault]:
         totals = {name: total_strength(strength) for name, strength in synthetic.strengths.items()}
         name, strength = max(totals.items(), key=lambda named: named[1])
         if strength + synthetic.spread > 1:
-            expected = f"at most {1 - strength:g}, as strength {name!r} is {strength:g} and both make at most 1"
+            expected = f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up to at most 1"
             yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
 
 
@@ -363,11 +371,11 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     of_task = (entry.classes for (task, _), entry in back_ends.items() if task == model.task)
     has_classes = own.classes if own else any(of_task)
     if has_classes and not model.labels:
-        expected = f"the names of the classes, as the task is {model.task}"
+        expected = f"the names of the classes, because the task is {model.task}"
         yield Fault(source, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
         yield Fault(
-            source, f"models.{name}.labels", value_text(model.labels), f"no `labels`, as the task is {model.task}"
+            source, f"models.{name}.labels", value_text(model.labels), f"no `labels`, because the task is {model.task}"
         )
 
 

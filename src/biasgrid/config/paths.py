@@ -85,7 +85,10 @@ class ConfigFolders:
             )
             return next((os.path.relpath(place) for place in own if place.exists()), path)
         if Path(path).exists() and not Path(path).samefile(places[0]):
-            self.both.append(f"{where}: {path!r} is {places[0]} beside the config, and {path}; the first is taken")
+            self.both.append(
+                f"{where}: {path!r} is both {places[0]} beside the config and {path} in this folder; the first one is "
+                "used"
+            )
         return places[0]
 
     def found(self, document: Document, paths: Mapping[str, str]) -> Document:

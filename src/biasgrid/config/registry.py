@@ -91,7 +91,8 @@ def registry_of(plugins: Sequence[str], source: str) -> Registry:
     """
     if not BUILT_IN.families:
         raise UserError(
-            f"{Path(__file__).parents[1]} is a copy of biasgrid without its entry points, so no family is found; "
+            f"{Path(__file__).parents[1]} is a copy of biasgrid without its entry points, so it finds no family of "
+            "datasets; "
             "install it with pip, or run it from a checkout that has its pyproject.toml"
         )
     others = [entry for entry in entry_points(group=PLUGINS) if not entry.dist or entry.dist.name != DISTRIBUTION]
@@ -124,12 +125,12 @@ def import_plugin(reference: str) -> ModuleType:
         return load(part if part == reference or not part.endswith(".py") or Path(part).is_file() else reference)
     except ImportError as error:
         if part.endswith(".py") and not Path(reference).exists():
-            raise PluginError("is not there", "the path of a Python file or package") from None
+            raise PluginError("does not exist", "the path of a Python file or package") from None
         raise PluginError(f"cannot be imported ({error})", "code that can be imported here") from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may raise anything, and end the program
-        raise PluginError(how_it_ends(error, "while it is imported"), RUNS) from error
+        raise PluginError(how_it_ends(error, "while it is being imported"), RUNS) from error
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,9 @@ class Plugin:
         """
         family = getattr(self.module, "FAMILY", None)
         if family is not None and not isinstance(family, Family):
-            raise PluginError(f"has a FAMILY that is {type(family).__name__}", "an object of a class made from Family")
+            raise PluginError(f"has a FAMILY of the type {type(family).__name__}", "an object of a subclass of Family")
         if not (self.families() or self.back_ends() or self.figures()):
-            raise PluginError("holds nothing that biasgrid knows", "FAMILY, BACK_ENDS or a function `figure`")
+            raise PluginError("defines nothing that biasgrid can use", "FAMILY, BACK_ENDS or a function `figure`")
         for entry in self.back_ends().values():
             self.check_class(entry.section, Model)
             self.check_class(entry.source, ModelSource)
@@ -162,15 +163,17 @@ class Plugin:
             for part, names in (STAGES | (SYNTHETIC_STAGE if family.is_synthetic else {})).items():
                 self.check_stage(part, names)
         if self.figures() and not hasattr(self.module, "CAPTION"):
-            raise PluginError("has a figure without a CAPTION", "text that says what it shows")
+            raise PluginError("has a figure without a CAPTION", "text that says what the figure shows")
 
     def check_class(self, path: str, kind: type) -> None:
         """Refuses an entry that names a class which is not there, or not of the kind that it must be."""
         found = getattr(load(path.rpartition(":")[0]), path.rpartition(":")[2], None) if path else kind
         if not (isinstance(found, type) and issubclass(found, kind)):
-            raise PluginError(f"names {path}", f"a class made from {kind.__name__}: see docs/extending.md")
+            raise PluginError(f"names {path}", f"a subclass of {kind.__name__}: see docs/extending.md")
         if unknown := [name for name in getattr(found, "SOURCES", ()) if name not in SOURCES]:
-            raise PluginError(f"names {path}, whose SOURCES has {unknown[0]!r}", f"{one_of(SOURCES)}, or none at all")
+            raise PluginError(
+                f"names {path}, whose SOURCES includes {unknown[0]!r}", f"{one_of(SOURCES)}, or none at all"
+            )
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
         """Refuses a family without one of its functions, which are not imported for that."""
@@ -206,7 +209,7 @@ def top_names(file: Path) -> set[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError) as error:
-        raise PluginError(f"holds {file}, which is not Python ({error})", "code that can be read") from None
+        raise PluginError(f"includes {file}, which is not Python ({error})", "valid Python") from None
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -238,7 +241,7 @@ def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], wh
     """Adds what a plugin has, unless there is one of that name."""
     for name, value in more.items():
         if name in known:
-            raise PluginError(f"has {what} called {name!r}, which is taken", "a name of its own")
+            raise PluginError(f"defines {what} called {name!r}, a name that is already taken", "a unique name")
         known[name] = value
 
 

@@ -57,24 +57,28 @@ class Inference(Section):
     )
     token_budget: Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(check_budget)] = Field(
         "auto",
-        description="tokens per batch; changes speed, not numbers. `auto` is decided by the GPU's memory, or by the "
-        "processor's cache",
+        description=(
+            "tokens per batch; changes the speed, not the numbers. `auto` depends on the memory of the GPU or the "
+            "cache of the processor"
+        ),
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
-        description="where to run; changes the speed of inference, not its numbers (but see `precision: auto`). Models "
-        "that are trained on a GPU have other weights than on a CPU; another device trains none again. With `auto` and "
-        "`cuda` every job leases one of the GPUs that it sees and waits where none is free; `auto` takes the CPU where "
-        "there is no GPU",
+        description=(
+            "where to run; changes the speed of inference, not the numbers (but see `precision: auto`). Training on a "
+            "GPU gives other weights than training on a CPU, but a new device does not repeat a finished training. "
+            "With `auto` and `cuda`, each job leases one of the GPUs that it sees and waits until one is free. "
+            "Without a GPU, `auto` uses the CPU"
+        ),
     )
     jobs_per_gpu: int = Field(
-        1, ge=1, description="jobs that may have one GPU at a time, so that one loads its model while another computes"
+        1, ge=1, description="number of jobs that can share a GPU, so that one loads its model while another computes"
     )
     time_limit: float = Field(
         60,
         ge=0.01,
         allow_inf_nan=False,
-        description="minutes without progress after which an inference job ends itself",
+        description="number of minutes without progress after which an inference job ends itself",
     )
 
 
@@ -82,56 +86,68 @@ class Synthetic(Section):
     """Synthetic bias: corpora from which tiny models learn associations of known strength."""
 
     strengths: dict[Name, AnyStrength] = Field(
-        description="largest synthetic difference in answer probability, by name: of two subjects, or of Yes behind "
-        "statements that are wrong and that are right, of unkind answers to prompts rewritten for two groups; of "
-        "probes, how much more of what chance leaves is the expected option in one group than in another; in cases of "
-        "text classification, twice the largest difference of two groups in the probability of the `fixed_class`; of "
-        "questions with options, the share whose answer follows the stereotype; of decisions, nearly the difference in "
-        "the share of Yes. In place of a number, parts by group and by name: `{group: 0.4, name: 0.1}`; a number is "
-        "the part by name in underspecified questions, and that by group elsewhere"
+        description=(
+            "named strengths: the largest synthetic difference in answer probability between two subjects "
+            "(underspecified questions), between Yes for wrong and for right statements (statements), or between "
+            "unkind answers to prompts for two groups (rewriting). For probes, how much more of the probability "
+            "beyond chance goes to the expected option in one group than in another. For text classification, twice "
+            "the largest difference of two groups in the probability of the `fixed_class`. For questions with "
+            "options, the share of answers that follow the stereotype. For decisions, about the difference in the "
+            "share of Yes. Instead of a number, a strength can have a part by group and a part by name: "
+            "`{group: 0.4, name: 0.1}`. A single number is the part by name in underspecified questions, and the part "
+            "by group elsewhere"
+        )
     )
-    repeats: int = Field(8, gt=0, description="answers, or labels, that each instance gets in the corpus")
-    seed: int = Field(1, ge=0, description="seed of the known effect and of the answers")
+    repeats: int = Field(8, gt=0, description="number of answers or labels for each instance in the corpus")
+    seed: int = Field(1, ge=0, description="seed for the known effect and the answers")
     spread: float = Field(
         0,
         ge=0,
         le=1,
-        description="by how much a synthetic difference in answer probability varies with the template of a question, "
-        "at most; all templates' deviations cancel. Real models vary so; without it, intervals over templates are of "
-        "what training leaves alone",
+        description=(
+            "largest deviation of a synthetic difference in answer probability from template to template; the "
+            "deviations of all templates cancel. Real models vary like this. Without it, intervals over templates "
+            "show only the variation left by training"
+        ),
     )
 
 
 class Run(Section):
     """What is run: cells are the pairs of these models and datasets that fit."""
 
-    models: list[Name] = Field(min_length=1, description="names of models")
-    datasets: list[Name] = Field(min_length=1, description="names of datasets")
+    models: list[Name] = Field(min_length=1, description="names of models to run")
+    datasets: list[Name] = Field(min_length=1, description="names of datasets to ask")
 
 
 class Report(Section):
     """The page that shows what was found."""
 
     megabytes: float = Field(
-        8, gt=0, description="how large it may become: sentences behind numbers are carried as far as they fit"
+        8,
+        gt=0,
+        description=(
+            "largest size of the report in megabytes; it includes as many of the sentences behind numbers as fit"
+        ),
     )
     figures: Literal["none", "main", "all"] = Field(
-        "main", description="which figures are drawn: none, those of most readers, or those of an appendix, too"
+        "main",
+        description="which figures are drawn: none, the figures for most readers, or also the figures for an appendix",
     )
     font: str | None = Field(
         None,
-        description="family of the text in figures, such as `Arial`, if it is installed; without it DejaVu Sans",
+        description="font family of the text in figures, such as `Arial`; it must be installed. Default: DejaVu Sans",
     )
     figure_scale: float = Field(
         1,
         ge=0.25,
         le=4,
-        description="what width and height of figures are multiplied with; their text keeps its size, so that below 1 "
-        "it is larger in proportion",
+        description=(
+            "factor for the width and height of figures; the text keeps its size, so below 1 it is larger in proportion"
+        ),
     )
     references: list[str] = Field(
         default_factory=list,
-        description="files of published numbers and marks that the report puts ours beside, see docs/references.md",
+        description="files with published numbers and marks that the report shows beside yours (see docs/references.md)",
     )
 
 
@@ -179,7 +195,7 @@ def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
     if "family" not in entry and not required_keys(families[default]) & entry.keys():
         for other, family in families.items():
             if required_keys(family) & entry.keys():
-                raise KeysError(f"expected `family: {other}` beside them")
+                raise KeysError(f"expected `family: {other}` together with them")
     return families[name].Section.model_validate(entry | {"family": name})
 
 
@@ -195,35 +211,46 @@ class Config(Section):
     title: str = Field("biasgrid", description="title of the report")
     trial: bool = Field(
         False,
-        description="whether this is a quick trial, as `biasgrid try` writes: page, card and terminal then begin with "
-        "how little was asked",
+        description=(
+            "whether this is a quick trial, as written by `biasgrid try`; if so, the page, the card and the terminal "
+            "first say how little was asked"
+        ),
     )
-    results: str = Field("results", pattern=FOLDER_PATTERN, description="folder of everything that is made")
-    word_lists: str = Field("word_lists", description="folder of the word lists")
+    results: str = Field("results", pattern=FOLDER_PATTERN, description="folder to which all results are written")
+    word_lists: str = Field("word_lists", description="folder with the word lists")
     scoring: Scoring = Field(
         "exact",
-        description="`unqover` repeats the original's choices where they change numbers (see docs/scoring.md)",
+        description=(
+            "how probabilities are scored; `unqover` repeats the choices of the original where they change numbers "
+            "(see docs/scoring.md)"
+        ),
     )
     inference: Inference = Field(Inference(), description="how models are run")
     validity: dict[str, float] = Field(
         default_factory=dict,
-        description="limits of validity flags in place of the usual ones, by the names in docs/validity.md, such as "
-        "`unknown_tokens: 0.2`",
+        description=(
+            "limits of validity flags that replace the defaults, by the names in docs/validity.md, such as "
+            "`unknown_tokens: 0.2`"
+        ),
     )
-    statistics: StatisticsSection = Field(StatisticsSection(), description="how sure measures are: intervals and tests")
+    statistics: StatisticsSection = Field(
+        StatisticsSection(), description="uncertainty of the measures: intervals and tests"
+    )
     comparison: ComparisonSection = Field(ComparisonSection(), description="which models are compared")
     thresholds: dict[Name, dict[str, Annotated[float, Field(allow_inf_nan=False)]]] = Field(
         default_factory=dict,
-        description="largest values that `biasgrid gate` lets pass, by dataset and measure, such as "
+        description="largest values that `biasgrid gate` allows, by dataset and measure, such as "
         "`gender: {mu_corrected: 0.05}` (see docs/gate.md)",
     )
-    report: Report = Field(Report(), description="the page that shows what was found")
+    report: Report = Field(Report(), description="the page that shows the results")
     synthetic: Synthetic | None = Field(None, description="synthetic bias, for models with `train.synthetic`")
-    tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="families of tokenizers, by name")
+    tokenizers: dict[Name, Tokenizer] = Field(default_factory=dict, description="tokenizers, by name")
     plugins: list[str] = Field(
         default_factory=list,
-        description="Python files and packages with families, back ends and figures of your own, whose code runs (see "
-        "docs/extending.md)",
+        description=(
+            "Python files and packages with your own families, back ends and figures (see docs/extending.md); their "
+            "code runs"
+        ),
     )
     models: dict[Name, SerializeAsAny[Annotated[Model, BeforeValidator(checked_model)]]] = Field(
         min_length=1, description="registry of models, by name"
@@ -231,7 +258,7 @@ class Config(Section):
     datasets: dict[Name, SerializeAsAny[Annotated[DatasetSection, BeforeValidator(checked_dataset)]]] = Field(
         min_length=1, description="registry of datasets, by name"
     )
-    run: Run = Field(description="what is run")
+    run: Run = Field(description="the models and datasets that are run")
 
     _registry: Registry = PrivateAttr(default_factory=lambda: BUILT_IN)
     _origin: tuple[str, Document] = PrivateAttr(("the config", Document({}, {})))

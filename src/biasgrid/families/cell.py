@@ -168,7 +168,7 @@ def measure_cell(
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"the family {family} made a table that does not fit its schema ({reason}); expected the columns of "
+            f"the family {family} made a table that does not match its schema ({reason}); expected the columns of "
             "measures and evidence in docs/outputs.md"
         ) from error
 
@@ -283,7 +283,7 @@ def check_declared(measures: pl.DataFrame, declared: Collection[str], family: st
     for name in measures["measure"].unique(maintain_order=True):
         if name not in declared:
             raise UserError(
-                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` do not "
+                f"the family {family} measured {name!r}{nearest_name(name, declared)}, which its `measures` does not "
                 "declare; "
                 f"expected {one_of(declared)}"
             )

@@ -49,33 +49,46 @@ SYNTHETIC_STAGE = {"synthetic": ("known_effects", "corpus")}
 class DatasetSection(Section):
     """What the config may say of any dataset; each family adds keys of its own."""
 
-    family: str = Field(description="what is asked and how it is measured")
-    title: str = Field(description="name in plots and the report")
+    family: str = Field(description="what is asked, and how it is measured")
+    title: str = Field(description="name of the dataset in plots and the report")
     language: str = Field(
         "en",
         pattern=LANGUAGE,
-        description="language of its texts, such as `es` or `pt-BR`; what biasgrid has for English alone is left out "
-        "or refused in others (see docs/languages.md)",
+        description=(
+            "language of the texts, such as `es` or `pt-BR`. What biasgrid has only for English is left out or "
+            "refused in other languages (see docs/languages.md)"
+        ),
     )
-    shards: int = Field(1, ge=1, le=256, description="jobs that share the inference of a cell")
+    shards: int = Field(1, ge=1, le=256, description="number of jobs that share the inference of a cell")
     sample: SampleOrAll | None = Field(
         None,
-        description="asks a random sample of it; all without it, which for generative models and more than "
-        f"{MOST_UNASKED:,} instances must be said: `all`",
+        description=(
+            "asks only a random sample. Default: everything; if generative models are asked more than "
+            f"{MOST_UNASKED:,} instances, write `all` to confirm that"
+        ),
     )
     sample_by: SampleBy = Field(
         "blocks",
-        description="what a sample takes: `blocks`, fewer subjects, attributes and fillings, all templates of each, "
-        "or `rows`, some of everything, so that each number has fewer templates (see docs/datasets.md)",
+        description=(
+            "how a sample is taken: `blocks` takes fewer subjects, attributes and fillings, with all templates of "
+            "each; `rows` takes some of everything, so that each number has fewer templates (see docs/datasets.md)"
+        ),
     )
     template_clusters: TemplateClusters = Field(
         "auto",
-        description="which templates are rewordings of one, and so one piece of evidence: `auto` (those that differ in "
-        "the gender of their words alone), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, 3]]`",
+        description=(
+            "which templates reword each other and so count as one piece of evidence: `auto` (templates that differ "
+            "only in the gender of their words), `none`, or lists of template numbers from 0, such as `[[0, 1], [2, "
+            "3]]`"
+        ),
     )
-    sensitive: bool = Field(True, description="whether the report hides its attributes and sentences until asked")
-    control_of: Name | None = Field(None, description="the dataset whose control it is, see docs/controls.md")
-    figures: list[Name] = Field(default_factory=list, description="names of figures of plugins to draw besides")
+    sensitive: bool = Field(
+        True, description="whether the report hides attributes and sentences until the reader opens them"
+    )
+    control_of: Name | None = Field(
+        None, description="name of the dataset of which this is a control (see docs/controls.md)"
+    )
+    figures: list[Name] = Field(default_factory=list, description="names of figures from plugins to draw in addition")
 
     @property
     def is_english(self) -> bool:
@@ -261,7 +274,7 @@ class Family(ABC):
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}
     flags: ClassVar[Mapping[str, Measure]] = {}
-    expected: ClassVar[str] = "a model that its datasets are for"
+    expected: ClassVar[str] = "a model that fits its datasets"
 
     @abstractmethod
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -50,7 +50,7 @@ def read_prompts(
     for path in paths:
         prompt = make(path, word_list_lines(path, faults), faults)
         if prompt in found:
-            faults.append(Fault(str(path), "", f"the prompt of {found[prompt]} again", "prompts that differ"))
+            faults.append(Fault(str(path), "", f"the same prompt as {found[prompt]}", "different prompts"))
         elif prompt:
             found[prompt] = path
     return tuple(found)
@@ -71,7 +71,7 @@ def prompt_of_lines(
     systems = [(number, line) for number, line in lines if line.startswith(SYSTEM_HEAD)]
     text = "\n".join(line for _, line in lines if not line.startswith(SYSTEM_HEAD))
     *others, last = placeholders
-    expected = f"once each of {', '.join(others)} and {last}" if others else f"{last} once"
+    expected = f"each of {', '.join(others)} and {last} once" if others else f"{last} once"
     for number, _ in systems[1:]:
         faults.append(
             Fault(str(path), f"line {number}", "a second system text", f"one line that begins with {SYSTEM_HEAD}")
@@ -79,7 +79,7 @@ def prompt_of_lines(
     for placeholder in placeholders:
         if text.count(placeholder) != 1:
             faults.append(
-                Fault(str(path), "", f"{placeholder} is {text.count(placeholder)} times in the prompt", expected)
+                Fault(str(path), "", f"{placeholder} appears {text.count(placeholder)} times in the prompt", expected)
             )
     for number, line in lines:
         unknown = [one for one in PLACEHOLDER.findall(line) if one not in (SYSTEM_HEAD, *placeholders)]

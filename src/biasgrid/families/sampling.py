@@ -25,16 +25,18 @@ MOST_UNASKED = 100_000
 class Sample(Section):
     """A random sample of a dataset's units: swap groups, counterfactual cases, statements with their negations."""
 
-    units: int | None = Field(None, ge=1, description="how many are asked, each with all of its instances")
+    units: int | None = Field(None, ge=1, description="number of units that are asked, each with all its instances")
     share: float | None = Field(
         None,
         gt=0,
         le=1,
         strict=False,
         allow_inf_nan=False,
-        description="which share of all is asked, in place of `units`",
+        description="share of all units that is asked, instead of `units`",
     )
-    seed: int = Field(1, ge=0, description="which ones; of one seed, smaller samples are part of larger ones")
+    seed: int = Field(
+        1, ge=0, description="seed that chooses the units; with the same seed, a smaller sample is part of a larger one"
+    )
 
     @model_validator(mode="after")
     def _units_or_share(self) -> Sample:
@@ -61,10 +63,13 @@ class Balance(Section):
     by: list[Literal["tokens", "frequency"]] = Field(
         ["tokens"],
         min_length=1,
-        description="in what groups are made alike: `tokens`, each group has as many subjects of one token as the "
-        "others, of two, ...; `frequency`, of those the ones whose frequencies in the list are closest",
+        description=(
+            "in what groups are made alike: with `tokens`, each group has the same number of subjects of one token, "
+            "of two tokens and so on; with `frequency`, those subjects are kept whose frequencies in the list are "
+            "closest"
+        ),
     )
-    least: int = Field(4, ge=1, description="how many subjects each group must keep")
+    least: int = Field(4, ge=1, description="minimum number of subjects that each group must keep")
 
 
 ALL = Sample(share=1)
@@ -99,8 +104,8 @@ def sample_content(sample: Sample) -> dict[str, Any]:
 def size_faults(source: str, key: str, sample: Sample | None, instances: int, unit: str) -> Iterator[Fault]:
     """Yields that a dataset asks generative models more than one may have meant; see `sample_faults`."""
     if sample is None and instances > MOST_UNASKED:
-        problem = f"none, and the dataset asks generative models {instances:,} instances"
-        yield Fault(source, key, problem, f"`sample: {{units: N}}` of its {unit}, or `sample: all`")
+        problem = f"none, although the dataset asks generative models {instances:,} instances"
+        yield Fault(source, key, problem, f"`sample: {{units: N}}`, in {unit}, or `sample: all`")
 
 
 def sample_faults(source: str, key: str, sample: Sample | None, units: int, name: str) -> Iterator[Fault]:

@@ -63,7 +63,7 @@ class SyntheticBias:
         """
         if not 0 <= self.total <= self.total + self.spread <= 1:
             problem = f"strength {self.total} with spread {self.spread} is not in 0..1"
-            raise ValueError(f"{problem}, so it would make probabilities outside of 0..1")
+            raise ValueError(f"{problem}, so it would make probabilities outside 0..1")
 
     @property
     def total(self) -> float:

@@ -82,7 +82,7 @@ def version_of(folder: Path, name: str) -> str | None:
 def version_line(name: str, version: str | None) -> str:
     """Returns a sentence that says which version of a package was read."""
     if version is None:
-        told = f"neither {name}-*.dist-info nor pyproject.toml beside it tells one"
+        told = f"neither {name}-*.dist-info nor pyproject.toml beside it gives one"
         return f"{name} of an unknown version: {told}."
     return f"{name} {version}."
 

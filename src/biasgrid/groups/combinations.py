@@ -75,7 +75,7 @@ def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> Non
         raise ImpossibleCombination(f"unknown score {name!r}{nearest_name(name, SCORES)}", expected)
     score = SCORES[name]
     if sort not in score.of:
-        raise ImpossibleCombination(f"the score {name!r} is of {' or '.join(score.of)}, not of {sort}", expected)
+        raise ImpossibleCombination(f"the score {name!r} is for {' or '.join(score.of)}, not for {sort}", expected)
     if not takes(score, argument):
         raise ImpossibleCombination(f"the score {name!r} {misfit(argument)}", expected_argument(score))
 
@@ -89,17 +89,20 @@ def check_argument(score: str, argument: Argument, classes: int) -> None:
     if classes and isinstance(argument, int) and argument >= classes:
         raise ImpossibleCombination(f"there is no class {argument}", f"an index from 0 to {classes - 1}")
     if classes not in (0, 2) and argument == "binary":
-        problem = f"the average 'binary' of {score!r} is for two classes, the dataset has {classes}"
+        problem = f"the average 'binary' of {score!r} is for two classes, but the dataset has {classes}"
         raise ImpossibleCombination(problem, "macro, micro or weighted")
 
 
 def mismatch(score: str, distance: str, comparison: str) -> str:
     """Says why names do not go together."""
     if distance not in COMPARISONS[comparison]:
-        return f"the comparison {comparison!r} is not of the distance {distance!r}"
+        return f"the comparison {comparison!r} does not fit the distance {distance!r}"
     nature = {"scalar": "one number", "set": "a set of numbers"}
     of_score, of_distance = SCORES[score].kind, DISTANCES[distance]
-    return f"the score {score!r} is {nature[of_score]} per group, the distance {distance!r} is of {nature[of_distance]}"
+    return (
+        f"the score {score!r} is {nature[of_score]} per group, but the distance {distance!r} compares "
+        f"{nature[of_distance]}"
+    )
 
 
 def alternatives(possible: list[Combination], score: str, distance: str) -> str:

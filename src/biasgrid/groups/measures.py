@@ -164,7 +164,7 @@ def score(scored: ScoredRecords) -> Sums:
         ValueError: the score is a set score.
     """
     if SCORES[scored.score].reduce is None:
-        raise ValueError(f"{scored.score} has no one number for a pool; expected a scalar score")
+        raise ValueError(f"{scored.score} gives no single number for a pool; expected a scalar score")
     records, units = scored.records, scored.records.units(ALL_CASES)
     names = [[None, *units.group_names[code]] for code in units.bias_type]
     start = np.cumsum([0, *map(len, names)])

@@ -181,7 +181,7 @@ class ScoredRecords:
         """
         reduce = SCORES[self.score].reduce
         if reduce is None:
-            raise ValueError(f"{self.score} has no one number for a pool; expected a scalar score")
+            raise ValueError(f"{self.score} gives no single number for a pool; expected a scalar score")
         return reduce(self.known, self.argument, pools)
 
 
@@ -212,7 +212,7 @@ def takes(score: Score, argument: Argument) -> bool:
 
 def misfit(argument: Argument) -> str:
     """Says in words that a score does not take an argument, or lacks one."""
-    return "lacks its argument" if argument is None else f"does not take {argument!r}"
+    return "needs an argument" if argument is None else f"does not take {argument!r}"
 
 
 def expected_argument(score: Score) -> str:
@@ -232,7 +232,9 @@ def labels(outputs: ClassOutputs, average: str) -> FloatArray:
     """
     classes = outputs.probabilities.shape[1]
     if average == "binary" and classes != 2:
-        raise UserError(f"the average 'binary' is for two classes, the model has {classes}; expected another average")
+        raise UserError(
+            f"the average 'binary' is for two classes, but the model has {classes}; expected a different average"
+        )
     return np.stack([outputs.gold, outputs.probabilities.argmax(axis=1)], axis=1).astype(np.float64)
 
 

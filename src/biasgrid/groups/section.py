@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class GroupMeasure(Section):
     """A comparison of social groups; `docs/measures.md` says which go together."""
 
-    score: str = Field(description="what groups are scored by, such as `f1` or `mean_likelihood`")
-    argument: str | int | None = Field(None, description="what the score takes, such as an average or a class")
-    distance: str = Field(description="how far two groups are apart, such as `absolute` or `wasserstein`")
-    comparison: str = Field(description="which groups are compared with which, such as `pairwise`")
+    score: str = Field(description="score of a group, such as `f1` or `mean_likelihood`")
+    argument: str | int | None = Field(None, description="argument of the score, such as an average or a class")
+    distance: str = Field(description="distance between groups, such as `absolute` or `wasserstein`")
+    comparison: str = Field(description="which groups are compared with each other, such as `pairwise`")
 
     @field_validator("argument", mode="before")
     @classmethod
@@ -49,7 +49,7 @@ def combination_faults(
             check_combination(sort, **measure.model_dump())
             check_argument(measure.score, measure.argument, classes)
             if sort == "subjects" and measure.argument is not None:
-                raise ImpossibleCombination(f"{measure.argument!r}, but a record has one subject", "no argument")
+                raise ImpossibleCombination(f"{measure.argument!r}, but a record has only one subject", "no argument")
         except ImpossibleCombination as error:
             yield Fault(source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected)
 

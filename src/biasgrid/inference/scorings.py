@@ -88,8 +88,8 @@ SCORINGS: dict[str, SentenceScoring] = {
         reads="differing",
     ),
     "sss-table": SentenceScoring(
-        "as the code of `sss` computes it: where several tokens differ, the mean over the probabilities of all of them "
-        "at the places of all of them, which is a fault",
+        "as the published code of `sss` computes it: if several tokens differ, the mean over the probabilities of "
+        "each of them in the place of each of them, which is a fault of that code",
         AUL,
         MASKED,
         needs="partner",
@@ -139,19 +139,21 @@ SCORINGS: dict[str, SentenceScoring] = {
         unit="probability",
     ),
     "sum": SentenceScoring(
-        "sum over all tokens, behind the tokenizer's token for the beginning (else that for the end)",
+        "sum over all tokens, after the tokenizer's token for the beginning of a text (or for the end, if it has no "
+        "such token)",
         "lm-evaluation-harness",
         CAUSAL,
         total=True,
     ),
     "mean": SentenceScoring(
-        "mean over all tokens; the first one is read behind the token for the beginning, the others only behind those "
-        "before them. bias-bench and StereoSet publish its exponential",
+        "mean over all tokens; the first token is read after the token for the beginning of a text, each other token "
+        "only after those before it. bias-bench and StereoSet publish its exponential",
         f"{BIAS_BENCH}; {STEREOSET}",
         CAUSAL,
     ),
     "context-mean": SentenceScoring(
-        "mean over the tokens of the sentence behind its context, all behind the token for the beginning",
+        "mean over the tokens of the sentence after its context; the token for the beginning of a text comes before "
+        "the context",
         "biasgrid",
         CAUSAL,
         needs="context",

@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -38,6 +39,11 @@ ENVIRONMENT = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
 """The environment in which the fork server imports; each copy has the variables of its own job."""
+FOLDER_PREFIX = "biasgrid-fork-server-"
+"""How the name of a fork server's folder begins, in the temporary folder."""
+SOCKET = "socket"
+SECONDS_TO_LISTEN = 60
+"""After how long a folder without a listener is one that was left behind, not one that is being made."""
 
 
 def start_fork_server() -> None:
@@ -48,9 +54,10 @@ def start_fork_server() -> None:
     """
     if FORK_SERVER_ADDRESS in os.environ:
         return
+    remove_left_folders()
     # Only this user can enter the folder, and so send jobs.
-    folder = tempfile.mkdtemp(prefix="biasgrid-starter-")
-    address = str(Path(folder, "socket"))
+    folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
+    address = str(Path(folder, SOCKET))
     with socket.socket(socket.AF_UNIX) as listener:
         try:
             listener.bind(address)
@@ -70,6 +77,20 @@ def start_fork_server() -> None:
     os.environ[FORK_SERVER_ADDRESS] = f"{sys.executable}:{address}"
     # It ends when its standard input does, also where Snakemake is killed.
     atexit.register(server.communicate)
+
+
+def remove_left_folders() -> None:
+    """Removes the folders of fork servers that were killed, as with all processes of a run, and so could not do it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        # Those of other users cannot be entered, and a server that is busy is there.
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+            if time.time() - folder.stat().st_mtime < SECONDS_TO_LISTEN:
+                continue
+            client.setblocking(False)
+            try:
+                client.connect(str(folder / SOCKET))
+            except (ConnectionRefusedError, FileNotFoundError):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def forget_fork_server() -> None:

@@ -46,8 +46,8 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
         return
     if len(gpus) < count:
         raise UserError(
-            f"the job needs {count} GPUs and sees {len(gpus)} ({', '.join(gpus)}); expected as many: ask for fewer, or "
-            f"set {VISIBLE} to more of them"
+            f"the job needs {count} GPUs but sees only {len(gpus)} ({', '.join(gpus)}); expected at least {count}: "
+            f"ask for fewer, or set {VISIBLE} to more of them"
         )
     before = os.environ.get(VISIBLE)
     with ExitStack() as held:
@@ -140,7 +140,7 @@ def list_gpus() -> dict[str, str]:
     query = ["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
     if answer.returncode:
-        logger.warning("nvidia-smi fails: %s", (answer.stderr or answer.stdout).strip())
+        logger.warning("nvidia-smi failed: %s", (answer.stderr or answer.stdout).strip())
         return {}
     lines = (line.partition(",") for line in answer.stdout.splitlines())
     return {number.strip(): uuid.strip() for number, _, uuid in lines}

@@ -31,11 +31,12 @@ def lock_results(folder: str | Path) -> None:
         lock.acquire(blocking=False)
     except Timeout:
         raise UserError(
-            f"{folder}: another run is at work there; wait for it, or set `results` to another folder"
+            f"{folder}: another run is using this folder; wait for it to end, or set `results` to a different folder"
         ) from None
     except OSError as error:
         raise UserError(
-            f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to another folder"
+            f"{folder}: cannot be written to ({error.strerror}); make it writable, or set `results` to a different "
+            "folder"
         ) from None
     _held.append(lock)
 
@@ -63,7 +64,7 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            logger.info("another job is working on the same, perhaps from a killed run: waiting for it")
+            logger.info("waiting for another job that is working on the same output, perhaps from a killed run")
             wait_for(lock, longest)
     try:
         yield
@@ -81,8 +82,8 @@ def wait_for(lock: FileLock, longest: float) -> None:
         lock.acquire(timeout=longest)
     except Timeout:
         raise UserError(
-            f"{lock.lock_file}: held for {longest / 60:.3g} minutes by another job; end that job, or remove the file "
-            "if there is none, and run again"
+            f"{lock.lock_file}: another job has held this lock for {longest / 60:.3g} minutes; end that job, or "
+            "remove the file if there is no such job, and run again"
         ) from None
 
 

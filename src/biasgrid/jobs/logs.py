@@ -26,7 +26,7 @@ class LogFile(logging.FileHandler):
             super().handleError(record)
         elif not self.lost:
             self.lost = True
-            sys.stderr.write(f"{self.baseFilename}: lines of the log are lost ({error.strerror})\n")
+            sys.stderr.write(f"{self.baseFilename}: lines of this log were lost ({error.strerror})\n")
 
 
 class VisibleLines(logging.Formatter):
@@ -62,7 +62,7 @@ def log_exception(kind: type[BaseException], error: BaseException, trace: Traceb
     log anew.
     """
     if memory := out_of_memory(error):
-        logging.info("where memory ran out", exc_info=(kind, error, trace))
+        logging.info("memory ran out here:", exc_info=(kind, error, trace))
         error = memory
     if isinstance(error, KeyboardInterrupt):
         logging.warning("interrupted")

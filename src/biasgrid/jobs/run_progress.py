@@ -14,8 +14,8 @@ from typing import NamedTuple
 STAGES = {
     "synthetic": "writes texts with a known bias",
     "train": "trains models",
-    "fetch": "looks at the model",
-    "capabilities": "looks at what the server can do",
+    "fetch": "inspects the model",
+    "capabilities": "tests what the server can do",
     "expand": "writes the questions",
     "predict": "asks the model",
     "measure": "measures",

@@ -80,7 +80,7 @@ def card_of(
     """
     faults = list(unknown_names("--model", "", [model], summary["model"].unique(maintain_order=True).to_list()))
     if "datasets" not in manifest:
-        faults.append(Fault("manifest.json", "", "does not say what was asked", "one of this version: run again"))
+        faults.append(Fault("manifest.json", "", "does not record what was asked", "a run of this version: run again"))
     if faults:
         raise InputError(faults)
     card = Card(model, summary.filter(model=model), manifest, level, found[model], command, facts)

@@ -141,7 +141,7 @@ def refuse_empty(layout: Layout) -> None:
     for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
             output = layout.results / output_of(str(path.relative_to(layout.results)))
-            lines.append(f"{path}: the file is empty; remove {'it' if output == path else output} and run again")
+            lines.append(f"{path}: is empty; remove {'it' if output == path else output} and run again")
     if lines:
         raise UserError("\n".join(lines))
 
@@ -184,7 +184,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         usable = False
     if not usable:
-        raise UserError(f"{path}: not a manifest, or one of an earlier version; remove it and {RUN_AGAIN}")
+        raise UserError(f"{path}: is not a manifest, or is one of an earlier version; remove it and {RUN_AGAIN}")
     return manifest
 
 

@@ -33,7 +33,6 @@ INSTANCES_CHECKED = 256
 WORDS_LISTED = 5
 CONFIGS_NOTE = ".made_with.json"
 """In a folder of results the list of the config files that it is made with."""
-KEPT_AFTER_UPGRADE = "answers of servers, downloaded weights and trained models are kept"
 
 
 def check_inputs(config: Config) -> list[str]:
@@ -97,8 +96,11 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
     faults = []
     for (dataset, variant), (planned, count) in count_instances(Layout(config), filtered).items():
         tokenizer = tokenizers[dataset, variant]
-        problem = f"nothing to ask, as too few subjects are one token of the tokenizer {tokenizer!r}"
-        expected = "`target_scoring` in the dataset, for words of several tokens, or subjects that the tokenizer knows"
+        problem = f"nothing to ask, because too few subjects are a single token of the tokenizer {tokenizer!r}"
+        expected = (
+            "`target_scoring` in the dataset, which scores words of several tokens, or subjects that the tokenizer "
+            "knows"
+        )
         if refusal := getattr(planned, "refusal", None):
             problem, expected = f"{refusal[0]} (tokenizer {tokenizer!r})", refusal[1]
         if count.exact and (refusal or count.value == 0):
@@ -166,7 +168,8 @@ def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
     for model, dataset, share, words in found:
         named = first_few([*map(repr, words)], WORDS_LISTED)
         yield (
-            f"warning: {model} on {dataset}: {share:.0%} of the instances have text that the tokenizer does not know: "
+            f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that the tokenizer does not "
+            "know: "
             f"{named}"
         )
 
@@ -221,8 +224,8 @@ def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
         return
     before, now = (" and ".join(os.path.relpath(file) for file in files) for files in (made_with, configs))
     raise UserError(
-        f"{results}: made with {before}, but this run is of {now}, and would overwrite those outputs; set "
-        f"`results` in {now} to another folder, or remove {note} to go on in this one"
+        f"{results}: made with {before}, but this run uses {now} and would overwrite those outputs; set `results` in "
+        f"{now} to a different folder, or remove {note} to use this one"
     )
 
 
@@ -258,13 +261,13 @@ def upgrade_notice(results: Path) -> str | None:
     if not renamed and not set(unused) & tables.keys():
         return None
     columns = sorted({name for names in renamed.values() for name in names})
-    what = f" ({', '.join(f'{name} is {RENAMED_COLUMNS[name]}' for name in columns)})" if columns else ""
+    what = f" ({', '.join(f'{name} is now {RENAMED_COLUMNS[name]}' for name in columns)})" if columns else ""
     again = ", ".join(sorted(renamed.keys() - set(unused))) or "the tables of these folders"
     folders = ", ".join(f"{name}/ (now {RENAMED_FOLDERS[name]}/)" for name in unused)
-    rest = f" No longer used, and yours to remove: {folders}." if unused else ""
+    rest = f" You can remove the folders that are no longer used: {folders}." if unused else ""
     return (
-        f"{results} was made by an earlier version. Since {VERSION} folders and columns have other names{what}: made "
-        f"again are {again}; {KEPT_AFTER_UPGRADE}.{rest}"
+        f"{results} was made by an earlier version. Version {VERSION} renamed folders and columns{what}. This run "
+        f"makes these again: {again}. It keeps the answers of servers, downloaded weights and trained models.{rest}"
     )
 
 

@@ -73,12 +73,17 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     facts = read_provenance(path)
     location = facts.get("cell")
     if location is None:
-        raise UserError(f"{path}: does not say what it was measured from, because an older biasgrid made it; run again")
+        raise UserError(
+            f"{path}: does not record what it was measured from, because an older version of biasgrid made it; run "
+            "again"
+        )
     family, options = location["family"], location["options"]
     reference = stage(family, "evidence")
     sentences = getattr(load(reference), "SENTENCES", None) if exists(reference) else None
     if sentences is None:
-        raise UserError(f"the family of {dataset} explains no single numbers; {results}/evidence has some of its texts")
+        raise UserError(
+            f"the family of {dataset} cannot explain single numbers; see {results}/evidence for some of its texts"
+        )
     stages = load(stage(family, "measures"))
     if "other" in sentences.explained:
         about = as_in_table(measures, about)
@@ -156,7 +161,7 @@ def check_explained(measures: pl.DataFrame, about: Mapping[str, str], needed: tu
     ]
     useless = [name for name in about if name not in (*needed, "other")]
     faults += [
-        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "names nothing of it", options) for name in useless
+        Fault(dataset, f"--{EXPLAINED_KEYS.get(name, name)}", "matches nothing in it", options) for name in useless
     ]
     rows = measures
     for key in needed:

@@ -115,7 +115,9 @@ def usage_of_cell(layout: Layout, dataset: str, model: str, predictions: Sequenc
     return {"spent": {**holdings._asdict(), "cost": cost}}
 
 
-NO_ERROR_LOGGED = f"it ended without a last word, as a job does that is killed; where memory ran out, {LESS_AT_ONCE}"
+NO_ERROR_LOGGED = (
+    f"the job ended without an error message, so it was probably killed; if memory ran out, {LESS_AT_ONCE}"
+)
 
 
 class UnfinishedJob(NamedTuple):

@@ -69,7 +69,9 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
     """Expands the first instances of a dataset's first variant; subjects that a tokenizer would drop are there."""
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
-        raise InputError([Fault(source, "--dataset", f"{dataset!r} is asked of no selected model", "--model MODEL")])
+        raise InputError(
+            [Fault(source, "--dataset", f"{dataset!r} is not asked of any selected model", "--model MODEL")]
+        )
     lists = load_word_lists(config)[variants[0]]
     expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
@@ -119,7 +121,9 @@ def sample_datasets(config: Config, dataset: str | None, count: int, seed: int, 
         if config.fits(model, name) and not entry.source.brings_instances
     }
     if not tasks:
-        raise InputError([Fault(source, "datasets", "no model answers any of them", "a model that a dataset is for")])
+        raise InputError(
+            [Fault(source, "datasets", "no model fits any of them", "a model that fits one of the datasets")]
+        )
     read = {key: load(stage(config.reference_of_family(key[0]), "reading")).read(config.files(*key)) for key in tasks}
     if faults := [fault for _, wrong in read.values() for fault in wrong]:
         raise InputError(dict.fromkeys(faults))
@@ -144,7 +148,7 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     tables = layout.predictions_of_cell(dataset, model)
     missing = [table for table in tables if not table.exists()]
     if missing:
-        raise UserError(f"there is no {missing[0]}: {model} has not answered {dataset}; run snakemake first")
+        raise UserError(f"there is no {missing[0]}, because {model} has not answered {dataset}; run snakemake first")
     cell_provenance(layout.instances_of_cell(dataset, model), tables)
     family = config.reference_of_family(dataset)
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))

@@ -84,7 +84,7 @@ def public_models(results: Path) -> list[str]:
     public = [name for name, record in records.items() if record.get("checkpoint") and record.get("revision")]
     if not public:
         raise UserError(
-            f"{results} has no model of the hub at a fixed commit, which others can measure; to keep another, "
-            f"expected --model with one of {', '.join(records)}"
+            f"{results} has no model from the hub at a fixed commit, which others could measure too; to save one of "
+            f"its other models, expected --model with one of {', '.join(records)}"
         )
     return public

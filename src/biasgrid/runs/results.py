@@ -213,4 +213,4 @@ class TablesOfCells:
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
             command = f"snakemake --configfile {self.path} --cores all {' '.join(missing)}"
-            raise UserError(f"{missing[0]}: there is no such table; make it with\n  {command}")
+            raise UserError(f"{missing[0]}: there is no such table; to make it, run\n  {command}")

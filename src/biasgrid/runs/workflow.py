@@ -30,7 +30,8 @@ def set_up(folder: Path) -> None:
     files = [file for file in sorted(workflow_folder().iterdir()) if file.name in FILES]
     if taken := [file.name for file in files if (folder / file.name).exists()]:
         raise UserError(
-            f"{folder} has {', '.join(taken)} but no Snakefile; expected an empty folder, or biasgrid's own"
+            f"{folder} contains {', '.join(taken)} but no Snakefile; expected an empty folder, or one that biasgrid "
+            "made"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
@@ -61,7 +62,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
 
     file = Path(snakefile or workflow_folder() / "Snakefile")
     if not file.is_file():
-        raise UserError(f"there is no {file}; expected the workflow there")
+        raise UserError(f"there is no {file}; expected the workflow in that folder")
     layout = Layout(load_config(config))
     # By the arguments of the command line, because these alone read the profile beside the Snakefile.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
@@ -73,7 +74,7 @@ def run_config(config: str | Path, cores: int | None = None, snakefile: str | Pa
         end_progress_lines()
         unlock_results()
     if not is_done:
-        raise UserError(f"the run of {config} has failed; see the logs named above, or `biasgrid status`")
+        raise UserError(f"the run of {config} failed; see the logs named above, or run `biasgrid status`")
     # Snakemake calls no handler where there is nothing to do.
     layout.failed_manifest.unlink(missing_ok=True)
     return Results(layout.results)

@@ -14,13 +14,13 @@ class StatisticsSection(Section):
 
     level: float = Field(0.95, gt=0.5, lt=1, description="coverage of intervals")
     permutations: int = Field(
-        1999, ge=99, le=100_000, description="how many are drawn where there are too many to try all"
+        1999, ge=99, le=100_000, description="number of random permutations, if there are too many to try all"
     )
-    seed: int = Field(0, ge=0, description="seed of what is drawn; intervals draw nothing")
+    seed: int = Field(0, ge=0, description="seed of the permutations; intervals need no random numbers")
     fdr: Literal["bh", "by"] = Field(
         "bh",
         description="how false discoveries are controlled: `bh` (Benjamini and Hochberg), or `by` (Benjamini and "
-        "Yekutieli), which holds under any dependence and finds less",
+        "Yekutieli), which holds under any dependence but detects less",
     )
 
 
@@ -29,8 +29,10 @@ class ComparisonSection(Section):
 
     across: list[Literal["scoring", "prompt"]] = Field(
         default_factory=list,
-        description="in what models may differ that are compared: `scoring` (how options are scored), `prompt` (with "
-        "a chat template, or plain); what else differs stands in the tables",
+        description=(
+            "ways in which compared models may differ: `scoring` (how options are scored) or `prompt` (with a chat "
+            "template or without); the tables name all other differences"
+        ),
     )
 
 
@@ -43,7 +45,7 @@ def check_clusters(value: Any) -> Any:
     if not lists or any(type(number) is not int or number < 0 for number in numbers):
         raise ValueError("expected auto, none, or lists of template numbers from 0, such as [[0, 1], [2, 3]]")
     if len(set(numbers)) < len(numbers):
-        raise ValueError("expected every template in one list")
+        raise ValueError("expected each template in only one list")
     return value
 
 

@@ -11,16 +11,18 @@ DATASET, MODEL = CELL["dataset"], CELL["model"]
 MODEL_PAIR = {
     "dataset": DATASET,
     "model": MODEL,
-    "other_model": column(pl.String, description="the model it is compared with"),
+    "other_model": column(pl.String, description="the model that `model` is compared with"),
 }
 REASON = {
-    "reason": column(pl.String, description="why the two are not compared, or no interval is known", nullable=True)
+    "reason": column(pl.String, description="why the two are not compared, or why there is no interval", nullable=True)
 }
 ASKED = {
     "asked_differently": column(
         pl.String,
-        description="in what the compared models were asked differently (prompt, temperature, ...) or answered "
-        "unlike (refusals, answer probability); null where in nothing that is known",
+        description=(
+            "what differed in how the compared models were asked (prompt, temperature, ...) or answered (refusals, "
+            "answer probability); null if no difference is known"
+        ),
         nullable=True,
     )
 }
@@ -37,18 +39,20 @@ COMPARISONS = table(
         "other_value": number_column(description="the measure of `other_model`"),
         "difference": number_column(description="`value` minus `other_value`; null if the two may not be compared"),
         **INTERVAL,
-        "p": number_column(description="probability of a difference at least as large if there were none"),
+        "p": number_column(description="probability of a difference at least this large if there were none"),
         "q": number_column(description="p corrected for all pairs of models (whole cells) or all parts of the kind"),
-        "holm": number_column(description="p corrected for any false discovery (Holm)"),
+        "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
         "clusters": column(
             pl.Int64,
-            description="how many clusters it is over; of unpaired models the smaller number",
+            description="number of clusters behind the difference; for unpaired models, the smaller number",
             nullable=True,
         ),
         "other_factors": column(
             pl.String,
-            description="what it is over beside clusters, as the numbers themselves are: `names` or `terms` of groups, "
-            "prompt `formats`; null where it is over nothing else",
+            description=(
+                "what the difference generalises to in addition to clusters, as the numbers themselves do: `names` or "
+                "`terms` of groups, prompt `formats`; null if nothing else"
+            ),
             nullable=True,
         ),
         "paired": column(
@@ -57,9 +61,12 @@ COMPARISONS = table(
             nullable=True,
         ),
         "tests": column(
-            pl.Int64, description="how many differences of its kind were tested; most of those of parts are not kept"
+            pl.Int64,
+            description="number of differences of this kind that were tested; most differences of parts are not stored",
         ),
-        "mark": column(pl.String, description="GenderBench's mark of `value` from A to D, in its mode", nullable=True),
+        "mark": column(
+            pl.String, description="in the mode of GenderBench, its mark of `value`, from A to D", nullable=True
+        ),
         "other_mark": column(pl.String, description="mark of `other_value`", nullable=True),
         **ASKED,
         **REASON,
@@ -72,15 +79,18 @@ RANKS = table(
         "dataset": DATASET,
         **MEASURE_NAME,
         "bias_type": KEYS["bias_type"],
-        "set": column(pl.UInt16, description="which models are ranked together, numbered from 0"),
+        "set": column(pl.UInt16, description="set of models that are ranked together, numbered from 0"),
         "model": MODEL,
         "value": number_column(description="the measure"),
         "rank": column(pl.Int64, description="1 for the largest value of the set"),
         "rank_low": column(
-            pl.Int64, description="lower end of its interval: 1 + how many models are significantly larger"
+            pl.Int64,
+            description="lower end of the rank's interval: 1 + the number of models that are significantly larger",
         ),
-        "rank_high": column(pl.Int64, description="upper end: `models` minus how many are significantly smaller"),
-        "models": column(pl.Int64, description="how many models are in the set"),
+        "rank_high": column(
+            pl.Int64, description="upper end: `models` minus the number of models that are significantly smaller"
+        ),
+        "models": column(pl.Int64, description="number of models in the set"),
         **ASKED,
     },
 )
@@ -94,9 +104,12 @@ AGREEMENT = table(
         "low": number_column(description="lower end of its interval, over subjects"),
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
-            description="the correlation that noise allows models in full agreement: root of both reliabilities"
+            description=(
+                "largest correlation that noise allows two models in full agreement: the root of the product of both "
+                "reliabilities"
+            )
         ),
-        "n": column(pl.Int64, description="how many subjects both were asked about"),
+        "n": column(pl.Int64, description="number of subjects that both were asked about"),
         **REASON,
     },
 )
@@ -106,18 +119,23 @@ CONVERGENCE = table(
     {
         "dataset": DATASET,
         **MEASURE_NAME,
-        "other_dataset": column(pl.String, description="a dataset of another family with the same groups"),
-        "other_measure": column(pl.String, description="the measure there"),
-        "other_options": column(pl.String, description="how that was computed; may be empty"),
+        "other_dataset": column(pl.String, description="a dataset of a different family with the same groups"),
+        "other_measure": column(pl.String, description="the measure of that dataset"),
+        "other_options": column(pl.String, description="how that measure was computed; may be empty"),
         "value": number_column(description="Spearman's correlation of groups within models"),
         "low": number_column(description="lower end of its interval, over groups"),
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
-            description="the correlation that noise allows two numbers which agree fully: root of both reliabilities"
+            description=(
+                "largest correlation that noise allows two numbers in full agreement: the root of the product of both "
+                "reliabilities"
+            )
         ),
-        "corrected": number_column(description="`value` / `ceiling`; beyond 1 where reliabilities are underestimated"),
-        "models": column(pl.Int64, description="in how many models both have three of the groups or more"),
-        "groups": column(pl.Int64, description="how many groups both datasets have"),
+        "corrected": number_column(description="`value` / `ceiling`; above 1 if reliabilities are underestimated"),
+        "models": column(
+            pl.Int64, description="number of models for which both datasets have at least three of the groups"
+        ),
+        "groups": column(pl.Int64, description="number of groups that both datasets have"),
     },
 )
 

@@ -14,7 +14,7 @@ ROW_NAMES = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
 NUMBERS = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 NO_NUMBERS = "the control is not measurable"
 TOGETHER = "in {other}, {flag}: a control is withheld with its dataset"
-MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so nothing is known from it"
+MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so it says nothing"
 
 
 def withheld_together(rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls) -> pl.DataFrame:

@@ -16,10 +16,10 @@ EVIDENCE = table(
         **MEASURE_NAME,
         **KEYS,
         **VALUE,
-        "rank": column(pl.UInt16, description="place of the number among those of its measure, from 0"),
+        "rank": column(pl.UInt16, description="place of the number among the numbers of its measure, from 0"),
         "reason": column(
             pl.String,
-            description="why the number is here: `strongest`, `drawn` from the others, or `all` of its kind",
+            description="why the number is included: `strongest`, `drawn` from the others, or `all` of its kind",
         ),
         "role": column(
             pl.String,
@@ -30,32 +30,35 @@ EVIDENCE = table(
         ),
         "unit_value": column(
             pl.Float64,
-            description="C of a swap group, the difference of a case, how probable wrong answers to a pair of "
-            "statements are, the share of an item's answers, the excess of a prompt, the difference of a question",
+            description=(
+                "value of the unit: C of a swap group, the difference of a case or question, the probability of wrong "
+                "answers to a pair of statements, the share of an item's answers, or the excess of a prompt over the "
+                "noise floor"
+            ),
         ),
         "instance": column(pl.UInt32, description="the instance"),
-        "swapped": column(pl.Boolean, description="whether the pair's subjects stand in reversed order", nullable=True),
-        "negated": column(pl.Boolean, description="whether the question is the negated one", nullable=True),
+        "swapped": column(pl.Boolean, description="whether the two subjects are in reversed order", nullable=True),
+        "negated": column(pl.Boolean, description="whether the question is negated", nullable=True),
         "term": column(pl.String, description="the identity term", nullable=True),
         "text": column(pl.String, description="the first text: the question, statement or input"),
         "text_pair": column(
             pl.String, description="the second text: the context, second input or system text", nullable=True
         ),
-        "expected": column(
-            pl.String, description="what is right: the class, the target words or the answer", nullable=True
-        ),
+        "expected": column(pl.String, description="the right class, target words or answer", nullable=True),
         "said": column(pl.String, description="the most probable class or target word, or the answer", nullable=True),
         "found": column(
             pl.String,
-            description="what an evaluator saw in the answer, or why it saw nothing",
+            description="what the evaluator found in the answer, or why it found nothing",
             nullable=True,
         ),
-        "p_yes": column(pl.Float64, description="probability of Yes, where one is asked for Yes or No", nullable=True),
-        "p_no": column(pl.Float64, description="probability of No, where one is asked for Yes or No", nullable=True),
+        "p_yes": column(pl.Float64, description="probability of Yes, if the answer is Yes or No", nullable=True),
+        "p_no": column(pl.Float64, description="probability of No, if the answer is Yes or No", nullable=True),
         "score": column(
             pl.Float64,
-            description="score of the subject or term, or similarity to the other group's answer; null where "
-            "an evaluator found nothing",
+            description=(
+                "score of the subject or term, or similarity to the other group's answer; null if the evaluator found "
+                "nothing"
+            ),
             nullable=True,
         ),
         "other_score": column(
@@ -64,11 +67,11 @@ EVIDENCE = table(
             nullable=True,
         ),
         "position": column(
-            pl.UInt16, description="where the subject begins in `text_pair`, in characters", nullable=True
+            pl.UInt16, description="position of the subject in `text_pair`, in characters", nullable=True
         ),
-        "length": column(pl.UInt16, description="its length there", nullable=True),
-        "other_position": column(pl.UInt16, description="where the other subject begins", nullable=True),
-        "other_length": column(pl.UInt16, description="its length there", nullable=True),
+        "length": column(pl.UInt16, description="its length there, in characters", nullable=True),
+        "other_position": column(pl.UInt16, description="position of the other subject, in characters", nullable=True),
+        "other_length": column(pl.UInt16, description="its length there, in characters", nullable=True),
     },
 )
 
@@ -78,8 +81,8 @@ EVIDENCE_PARTS = table(
         **CELL,
         **MEASURE_NAME,
         **{name: KEYS[name] for name in ("subject", "attribute")},
-        "template": column(pl.UInt16, description="the template of the mean", nullable=True),
-        "other": column(pl.String, description="or its partner", nullable=True),
+        "template": column(pl.UInt16, description="the template that the mean is over", nullable=True),
+        "other": column(pl.String, description="the partner of the mean", nullable=True),
         "value": column(pl.Float64, description="mean of C"),
         "n": NUMBER_COLUMNS["n"],
     },

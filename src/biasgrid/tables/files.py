@@ -274,7 +274,7 @@ class TablesInRows:
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:
     """Returns the error of a file that cannot be read as a table."""
-    return TableError(f"{path}: not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
+    return TableError(f"{path}: is not a readable {kind} table ({str(error).splitlines()[0]}); {REMEDY}")
 
 
 def validate_table(frame: pl.DataFrame, schema: pa.DataFrameSchema, path: str | Path, remedy: str = "") -> None:

@@ -21,12 +21,12 @@ ASKED_BEFORE = "asked_before"
 REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
     ASKED_BEFORE: column(
-        pl.UInt32, description="how many instances before it ask the same: 0, but for what is asked repeatedly"
+        pl.UInt32, description="number of earlier instances that ask the same: 0 unless something is asked repeatedly"
     ),
     "system": column(pl.Categorical, description="generative models: the system text, if any", nullable=True),
     "text": column(
         pl.Categorical,
-        description="what is asked: the text to classify, the question, the text with the mask",
+        description="what the model is asked: the text to classify, the question, or the text with the mask",
     ),
     "text_pair": column(
         pl.Categorical,
@@ -39,8 +39,10 @@ PAIR_PLACE = "pair_place"
 OPTIONAL = {
     PAIR_PLACE: column(
         pl.UInt8,
-        description="where the order of two compared sentences counts: 0 if `text` is the first of them, 1 if it is "
-        "the second; null where `text_pair` is no sentence to compare with",
+        description=(
+            "if the order of two compared sentences matters: 0 if `text` is the first of them, 1 if it is the second; "
+            "null if `text_pair` is not a sentence to compare with"
+        ),
         nullable=True,
     )
 }
@@ -48,12 +50,14 @@ OPTIONAL = {
 NUMBERED = {
     "candidate": column(
         pl.Categorical,
-        description="text whose probability is read, if any: a subject as in `text_pair`, its pronoun, a target word",
+        description=(
+            "text whose probability is read, if any: a subject as in `text_pair`, its pronoun, or a target word"
+        ),
         nullable=True,
     ),
     "position": column(
         pl.UInt16,
-        description="where it begins in `text_pair`, in characters, if that matters",
+        description="its position in `text_pair`, in characters, if that matters",
         nullable=True,
     ),
 }
@@ -61,7 +65,7 @@ NUMBERED = {
 PROMPT_FORMAT = "prompt_format"
 OF_FORMAT = {
     PROMPT_FORMAT: column(
-        pl.UInt8, description="the prompt format, numbered from 0; there where a dataset has several", required=False
+        pl.UInt8, description="the prompt format, numbered from 0; only if the dataset has several", required=False
     )
 }
 """A key of families whose datasets may be asked in several prompt formats."""

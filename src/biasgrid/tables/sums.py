@@ -18,7 +18,10 @@ SUMS = table(
         **KEYS,
         "kind": column(
             pl.Int64,
-            description="numbers of one kind: their variances borrow from each other, and they are tested together",
+            description=(
+                "kind of the number; numbers of one kind share information about their variances and are tested "
+                "together"
+            ),
         ),
         **VALUE,
         "low": NUMBER_COLUMNS["low"],
@@ -26,36 +29,49 @@ SUMS = table(
         "n": NUMBER_COLUMNS["n"],
         "left_out": column(pl.Int64, description="how many more units have no value", nullable=True),
         "cases": column(
-            pl.Float64, description="how many independent cases a rate has, where these are not `n`", nullable=True,
+            pl.Float64, description="number of independent cases behind a rate, if it differs from `n`", nullable=True,
             checks=NeverNaN,
         ),
-        "flag": column(pl.String, description="what the text of a validity flag shows beside numbers", nullable=True),
-        "reason": column(pl.String, description="why a number has no interval", nullable=True),
+        "flag": column(pl.String, description="text that a validity flag shows in addition to numbers", nullable=True),
+        "reason": column(pl.String, description="why the number has no interval", nullable=True),
         "factor": column(
             pl.String,
-            description="what the units are: `templates`, `items`, `prompts`, `subjects`, `others` (subjects that "
-            "they are compared with), `terms` or `attributes`, of pairs of sentences "
-            "`writers` or `targets`; null where the number is not made of sums",
+            description=(
+                "kind of the units: `templates`, `items`, `prompts`, `subjects`, `others` (subjects that they are "
+                "compared with), `terms` or `attributes`; for pairs of sentences, `writers` or `targets`; null if the "
+                "number is not computed from sums"
+            ),
             nullable=True,
         ),
-        "finish": column(pl.String, description="what makes the number of the sums, such as `mean`", nullable=True),
-        "interval": column(pl.String, description="how its interval is made, such as `moderated t`", nullable=True),
-        "test": column(pl.String, description="`p` if it is tested, `q` if with others of its kind", nullable=True),
+        "finish": column(pl.String, description=(
+            "how the number is computed from the sums, such as "
+            "`mean`"
+        ), nullable=True),
+        "interval": column(pl.String, description="how the interval is computed, such as `moderated t`", nullable=True),
+        "test": column(pl.String, description=(
+            "`p` if the number is tested, `q` if it is tested together with others of its "
+            "kind"
+        ), nullable=True),
         "claims_all": column(
-            pl.Boolean, description="whether its interval is over all factors, not the first alone", nullable=True
+            pl.Boolean, description=(
+                "whether the interval generalises to all factors, not only to the "
+                "first"
+            ), nullable=True
         ),
-        "compared": column(pl.Boolean, description="whether models are compared by it", nullable=True),
+        "compared": column(pl.Boolean, description="whether models are compared by this number", nullable=True),
         "is_input": column(
-            pl.Boolean, description="whether it is no number, but what others are made of", nullable=True
+            pl.Boolean, description="whether the row is only an ingredient of other numbers", nullable=True
         ),
         "units": column(
             pl.String,
-            description="names of the units, with U+001F between them; with several prompt formats `3/1` is template 3 "
-            "in format 1",
+            description=(
+                "names of the units, separated by U+001F; with several prompt formats, `3/1` is template 3 in format "
+                "1"
+            ),
             nullable=True,
         ),
         "sums": column(
-            pl.List(pl.Float64), description="the columns that add up, unit after unit", nullable=True
+            pl.List(pl.Float64), description="the columns that are summed, one unit after another", nullable=True
         ),
     },
 )  # fmt: skip

@@ -79,8 +79,8 @@ def check_room(tokenizer: Any, path: str | Path, questions: list[str], max_lengt
     longest = max(len(ids) for ids in tokenizer(questions, add_special_tokens=False)["input_ids"])
     taken = longest + tokenizer.num_special_tokens_to_add(pair=True)
     if taken + stride >= max_length:
-        problem = f"the longest question and special tokens take {taken} of max_length {max_length} tokens"
-        raise InputError([Fault(str(path), "", problem, f"more than stride {stride} left for the context")])
+        problem = f"the longest question and the special tokens take {taken} of the {max_length} tokens of max_length"
+        raise InputError([Fault(str(path), "", problem, f"more than {stride} tokens (stride) left for the context")])
 
 
 def label_window(
@@ -137,7 +137,7 @@ def read_numbered_lines(path: str | Path) -> list[tuple[int, str]]:
     text = read_text(path, "lines of text")
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise InputError([Fault(str(path), "", "has no text", "one text a line")])
+        raise InputError([Fault(str(path), "", "has no text", "one text per line")])
     return lines
 
 
@@ -161,7 +161,7 @@ def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) ->
     for number, line in lines:
         text, *words = line.split("\t")
         if text.count(mask) != 1:
-            problem = f"{mask} is {text.count(mask)} times in the text before the first tab"
+            problem = f"{mask} appears {text.count(mask)} times in the text before the first tab"
             faults.append(Fault(str(path), f"line {number}", problem, "it once"))
         if not words or not all(words):
             problem = "an empty word after a tab" if words else "no word after a tab"
@@ -186,7 +186,7 @@ def cloze_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]
         where = f"line {cloze.line}"
         unknown = [word for word, token in tokens.items() if token is None]
         faults += [
-            Fault(str(path), where, f"{word!r} is not one known token", "words of one token") for word in unknown
+            Fault(str(path), where, f"{word!r} is not a single known token", "words of one token") for word in unknown
         ]
         if tokenizer.mask_token_id not in encoded["input_ids"]:
             problem = f"{tokenizer.mask_token} is not among the first {max_length} tokens"

@@ -73,8 +73,8 @@ def restore_model(kept: Path, wanted: str, data_sha256: str, folder: Path) -> bo
         if facts.get("data_sha256") != data_sha256:
             return False
         logger.warning(
-            "%s was trained on the same data by an earlier version: it is kept, and taken to be trained with the "
-            "settings of the config. To train it again, remove the folder %s",
+            "%s was trained on the same data by an earlier version. It is kept, on the assumption that the settings "
+            "were those of the config. To train it again, remove the folder %s",
             *(folder, kept),
         )
         # From now on it is a model of these settings, and of no others.

@@ -67,7 +67,7 @@ class SquadQuestion(SquadPart):
         if info.data.get("is_impossible"):
             return []
         if not answers:
-            raise ValueError("expected an answer, or 'is_impossible': true beside it")
+            raise ValueError("expected an answer, or 'is_impossible': true in the question")
         return answers
 
 
@@ -115,7 +115,7 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
                 if place is None
             ]
     if not questions:
-        faults.append(Fault(str(path), "data", "holds no question", "at least one question"))
+        faults.append(Fault(str(path), "data", "contains no question", "at least one question"))
     if faults:
         raise InputError(faults)
     return questions

@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, WrapValidator, model_validator
 
 from biasgrid.base.sections import KeysError, Section
 
-OF_QUESTIONS = "of underspecified questions"
+OF_QUESTIONS = "for underspecified questions"
 Number = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -20,25 +20,29 @@ class Strength(Section):
     without groups has both in its subjects, each of which is a group of its own.
     """
 
-    group: Number = Field(0.0, description="how strong the part is that all names of a group share")
-    name: Number = Field(0.0, description="how strong the part is that each name has for itself")
+    group: Number = Field(0.0, description="strength of the part that all names of a group share")
+    name: Number = Field(0.0, description="strength of the part that each name has for itself")
     unread_negation: Number = Field(
         0.0,
-        description=f"{OF_QUESTIONS}: share of the texts in which the negation changes nothing; at 1 the model learns "
-        "not to read it",
+        description=(
+            f"{OF_QUESTIONS}: share of the texts in which the negation changes nothing; at 1, the model learns to "
+            "ignore it"
+        ),
     )
     mass: float = Field(
         1.0,
         gt=0,
         le=1,
-        description=f"{OF_QUESTIONS}, of masked language models: share of the answers that is one of the two "
-        "subjects; the others are words that name nobody",
+        description=(
+            f"{OF_QUESTIONS}and masked language models: share of the answers that are one of the two subjects; the "
+            "other answers are words that name nobody"
+        ),
     )
 
     @model_validator(mode="after")
     def _at_most_one(self) -> Strength:
         if self.total > 1:
-            raise KeysError("expected `group` and `name` that make at most 1 together")
+            raise KeysError("expected the sum of `group` and `name` to be at most 1")
         return self
 
     @property

@@ -64,7 +64,7 @@ def prompt_data(tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str
         longest = max(len(row["input_ids"]) for row in own)
         if longest > max_length:
             problem = f"{longest} tokens of a prompt and its longest answer"
-            faults.append(Fault(str(path), where, problem, f"at most max_length {max_length}, or a larger one"))
+            faults.append(Fault(str(path), where, problem, f"at most {max_length} tokens, or a larger max_length"))
         rows += own
     if faults:
         raise InputError(faults)

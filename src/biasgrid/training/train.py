@@ -115,9 +115,11 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
     """
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
     if tokenizer.pad_token is None and task != "text-generation":
-        raise ModelError(f"{checkpoint}: the tokenizer has no pad token; expected one to pad batches with")
+        raise ModelError(f"{checkpoint}: the tokenizer has no pad token; expected a pad token, which batches need")
     if task == "fill-mask" and tokenizer.mask_token is None:
-        raise ModelError(f"{checkpoint}: the tokenizer has no mask token; expected that of a masked LM")
+        raise ModelError(
+            f"{checkpoint}: the tokenizer has no mask token; expected the tokenizer of a masked language model"
+        )
     return tokenizer
 
 
@@ -180,7 +182,7 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     if lacking:
         raise ModelError(
             f"{name}: the weights are not those of config.json ({len(lacking)} of {len(body)} tensors are missing, "
-            f"such as {lacking[0]}, and would begin at random); expected both from one model"
+            f"such as {lacking[0]}, and would start with random values); expected both from one model"
         )
 
 
@@ -192,7 +194,7 @@ def check_sequence_lengths(rows: Sequence[Mapping[str, Any]], limit: int, data_p
     """
     longest = max(len(row["input_ids"]) for row in rows)
     if longest > limit:
-        problem = f"a sequence has {longest} tokens, and the model has positions for {limit}"
+        problem = f"a sequence has {longest} tokens, but the model has positions for only {limit}"
         expected = f"hyperparameters.max_length of at most {limit}"
         raise InputError([Fault(str(data_path), "", problem, expected)])
 

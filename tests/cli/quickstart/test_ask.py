@@ -74,7 +74,7 @@ def test_a_model_is_loaded_once(
     shutil.copytree(folders / name, model)
 
     def ask(asker: Asker, line: str) -> dict[str, Any]:
-        (answer,) = asker.ask(read_typed_lines(asker.model.task, [line], "what was typed"))
+        (answer,) = asker.ask(read_typed_lines(asker.model.task, [line], "the typed input"))
         return answer
 
     def asker(folder: str) -> Asker:
@@ -114,7 +114,7 @@ def test_a_server_is_asked(tmp_path: Path) -> None:
     [
         ("question-answering", CONTEXT, "has 1 part"),
         ("question-answering", f"{CONTEXT} | {QUESTION} | Mar", "'Mar' is not in the context"),
-        ("question-answering", f"{CONTEXT} |  | Mary", "an empty part"),
+        ("question-answering", f"{CONTEXT} |  | Mary", "there is an empty part"),
         ("fill-mask", "[MASK] was a nurse.", "has 1 part"),
         ("text-classification", "one | two | three", "has 3 parts"),
     ],

@@ -107,7 +107,7 @@ def test_a_server_that_is_not_there_is_said_at_once(
     for name in ([], ["--name", "x"]):
         refused = RUNNER.invoke(app, [command, "http://127.0.0.1:9/v1", *name])
         assert refused.exit_code == 2
-        expected = "Nothing answers at http://127.0.0.1:9/v1 (connection refused). Is the server running?\n"
+        expected = "There is no answer from http://127.0.0.1:9/v1 (connection refused). Is the server running?\n"
         assert refused.output == expected
     assert not list(tmp_path.iterdir())
 
@@ -116,8 +116,8 @@ def test_what_is_no_folder_of_a_model_is_named(folders: Path) -> None:
     typed = {
         folders.parent / folders.name / "writr": r"there is no 'writr' in the folder .* \(did you mean 'writer'\?\)",
         folders / "none" / "lm": "there is no 'none' in the folder",
-        folders / "lm" / "config.json": f"a file; expected the folder of the model: {folders / 'lm'}",
-        folders: "a folder of folders; expected the folder of one model: classifier, lm, qa, writer",
+        folders / "lm" / "config.json": f"is a file; expected the folder of the model: {folders / 'lm'}",
+        folders: "is a folder of folders; expected the folder of one model: classifier, lm, qa, writer",
         Path("../no-such-model"): r"there is no 'no-such-model' in the folder \.\.",
     }
     for path, message in typed.items():
@@ -192,10 +192,10 @@ def test_the_size_of_the_largest_model_decides_what_a_trial_asks(folders: Path, 
     ("minutes", "rows", "note"),
     [
         (None, 8000, ""),
-        (2, 8000, "The model's size decides how much is asked: --minutes 2 does not lower it."),
-        (60, 8000, "The model's size decides how much is asked: --minutes 60 does not lower it."),
-        (1, 1600, "--minutes 1 lowers it from about 8,000 rows to 1,600."),
-        (0.1, 533, "--minutes 0.1 lowers it from about 8,000 rows to 533."),
+        (2, 8000, "--minutes 2 changes nothing: the size of the model already limits the trial to about 8,000 rows."),
+        (60, 8000, "--minutes 60 changes nothing: the size of the model already limits the trial to about 8,000 rows."),
+        (1, 1600, "--minutes 1 lowers the number of rows from about 8,000 to 1,600."),
+        (0.1, 533, "--minutes 0.1 lowers the number of rows from about 8,000 to 533."),
     ],
 )
 def test_minutes_only_lower_what_a_trial_asks(minutes: float | None, rows: int, note: str) -> None:
@@ -259,9 +259,12 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (["init", "--models", "{lm},{lm}"], "names end alike"),
-        (["init", "--models", ","], "--models names no model; expected one or more, separated by commas"),
-        (["try", "{lm}", "--labels", "negative"], "expected pairs such as negative=LABEL_0,positive=LABEL_1"),
+        (["init", "--models", "{lm},{lm}"], "same last part of the name"),
+        (["init", "--models", ","], "--models names no model; expected one or more models, separated by commas"),
+        (
+            ["try", "{lm}", "--labels", "negative"],
+            "expected pairs separated by commas, such as negative=LABEL_0,positive=LABEL_1",
+        ),
         (["try", "{lm}", "--on", "nothing"], "unknown name 'nothing'"),
     ],
 )

@@ -52,7 +52,7 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path: Path) -> None:
     asker = Asker(describe_model(str(checkpoint), {}, None, None), tmp_path / "ask")
-    (answer,) = asker.ask(read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "what was typed"))
+    (answer,) = asker.ask(read_typed_lines("text-generation", [" | ".join([QUESTION, *OPTIONS])], "the typed input"))
     rows = [{"text": QUESTION, "candidates": OPTIONS}]
     (said,) = Cell(tmp_path / "cell", "text-generation", asked(rows), checkpoint).predict()["probabilities"].to_list()
     assert answer["probabilities"] == pytest.approx(said, abs=1e-7)
@@ -75,17 +75,20 @@ def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_pa
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("T5ForConditionalGeneration", "is an encoder-decoder, which no back end asks: ask it behind a server"),
-        ("XLNetForQuestionAnswering", "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSim"),
-        ("BertForTokenClassification", "labels words, which no dataset asks for: choose a checkpoint that answers"),
-        ("BertForMultipleChoice", "chooses among texts with a head of its own: name it in a config with `task: mul"),
-        ("BertModel", "has no head for a task: choose a checkpoint that was trained for one; an encoder of texts is"),
+        ("T5ForConditionalGeneration", "is an encoder-decoder, which no back end supports: run it behind a server"),
+        (
+            "XLNetForQuestionAnswering",
+            "searches for spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSim",
+        ),
+        ("BertForTokenClassification", "labels words, which no dataset needs: choose a checkpoint that answers"),
+        ("BertForMultipleChoice", "chooses among texts with a special head: list it in a config with `task: mul"),
+        ("BertModel", "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts"),
         ("New", "expected a class that ends in one of ForMaskedLM"),
     ],
 )
 def test_what_to_do_with_models_that_nobody_asks_is_said(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "config.json").write_text(f'{{"architectures": ["{name}"]}}')
-    with pytest.raises(UserError, match=rf"{message}.*or name the model in a config, with its `task`"):
+    with pytest.raises(UserError, match=rf"{message}.*or list the model in a config, with its `task`"):
         describe_model(str(tmp_path), {}, None, None)
 
 
@@ -96,5 +99,5 @@ def test_xlnet_that_answers_is_asked(tmp_path: Path) -> None:
 
 def test_an_adapter_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
-    with pytest.raises(UserError, match=r"holds an adapter of org/base .*merge_and_unload"):
+    with pytest.raises(UserError, match=r"contains an adapter of org/base .*merge_and_unload"):
         describe_model(str(tmp_path), {}, None, None)

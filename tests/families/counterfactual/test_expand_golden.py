@@ -36,7 +36,7 @@ OURS: dict[str, list[str] | str] = {
     "file with the same name as its folder doubles the fillings": ["a"],
     "dot in a folder name truncates the path": ["a"],
     "missing label": "templates[0]: no 'label'",
-    "filling that contains a placeholder of another token": "fillings/x, line 1: '<y:1>' holds a placeholder",
+    "filling that contains a placeholder of another token": "fillings/x, line 1: '<y:1>' contains a placeholder",
 }
 """Where we differ from BiaXposer on purpose: the texts, or the beginning of the fault."""
 

@@ -41,12 +41,12 @@ def files_of(
         ({"filled_template": " "}, "line 1, filled_template: ' '; expected text"),
         (
             {"race": "wh\u200bite"},
-            "line 1, race: holds U+200B (ZERO WIDTH SPACE); expected characters that can be seen, tabs and line ends",
+            "line 1, race: contains U+200B (ZERO WIDTH SPACE); expected visible characters, tabs and line breaks",
         ),
         ({"decision_question_id": True}, "line 1, decision_question_id: true; expected a number or a text"),
         (
             {"age": 60},
-            "line 3: question 0 about 60, male, white is in line 1 too; expected each person once in a question",
+            "line 3: question 0 about 60, male, white is already in line 1; expected each person once per question",
         ),
     ],
 )

@@ -37,8 +37,8 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
         ({"context_condition": "ambiguous"}, "Age.jsonl, line 1, context_condition: 'ambiguous'; expected one of ambig, disambig"),
         ({"question_polarity": None}, "Age.jsonl, line 1, question_polarity: null; expected text"),
         ({"context": " "}, "Age.jsonl, line 1, context: ' '; expected text"),
-        ({"ans0": "The\u200b woman"}, "Age.jsonl, line 1, ans0: holds U+200B (ZERO WIDTH SPACE); expected characters that can be seen, tabs and line ends"),
-        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: holds U+00AD (SOFT HYPHEN); expected characters that can be seen, tabs and line ends"),
+        ({"ans0": "The\u200b woman"}, "Age.jsonl, line 1, ans0: contains U+200B (ZERO WIDTH SPACE); expected visible characters, tabs and line breaks"),
+        ({"answer_info": OLD_INFO | {"ans2": ["Unknown\u00ad", "unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: contains U+00AD (SOFT HYPHEN); expected visible characters, tabs and line breaks"),
         ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
         ({"ans1": ""}, "Age.jsonl, line 1, ans1: ''; expected text"),
         ({"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}}, "Age.jsonl, line 1, answer_info: 0 options are `unknown`; expected exactly one"),
@@ -46,8 +46,8 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
         ({"answer_info": OLD_INFO | {"ans2": "Unknown"}}, "Age.jsonl, line 1, answer_info.ans2: 'Unknown'; expected a list of texts"),
         ({"answer_info": OLD_INFO | {"ans2": ["Unknown"]}}, "Age.jsonl, line 1, answer_info.ans2: 1 texts; expected the text of the option and its group"),
         ({"additional_metadata": {}}, "Age.jsonl, line 1, additional_metadata.stereotyped_groups: missing; expected a list of texts"),
-        ({"example_id": 3}, "Age.jsonl, line 4: Age 3 is in line 1 too; expected each id once in a category"),
-        ({"context_condition": "disambig"}, "Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the question; expected another option"),
+        ({"example_id": 3}, "Age.jsonl, line 4: Age 3 is already in line 1; expected each id once per category"),
+        ({"context_condition": "disambig"}, "Age.jsonl, line 1, label: 2, the option `unknown`, in a context that answers the question; expected a different option"),
     ],
 )  # fmt: skip
 def test_faulty_items_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -60,17 +60,17 @@ def test_faulty_items_are_refused(changes: dict[str, Any], message: str, tmp_pat
     [
         (
             ["{"],
-            "Age.jsonl, line 1: not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); expected a JSON object a line",
+            "Age.jsonl, line 1: not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); expected one JSON object per line",
         ),
-        (["[]"], "Age.jsonl, line 1: []; expected a JSON object a line"),
+        (["[]"], "Age.jsonl, line 1: []; expected one JSON object per line"),
         (
             four_lines(additional_metadata={"stereotyped_groups": ["senior"]}),
-            "Age.jsonl, line 1: no item of Age has one person of the stereotyped groups, here senior; expected groups or texts of options as in `stereotyped_groups`",
+            "Age.jsonl, line 1: no item of Age has a person of a stereotyped group, such as senior; expected groups or texts of options named as in `stereotyped_groups`",
         ),
         ([], "Age.jsonl: no items; expected items in the layout bbq"),
         (
             [line(0), line(1, "disambig")],
-            "Age.jsonl, line 1: template 1 of Age has no nonneg questions; expected both polarities of each template",
+            "Age.jsonl, line 1: template 1 of Age has no nonneg questions; expected both polarities for each template",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_faulty_files_are_refused(lines: list[Any], message: str, tmp_path: Path
 def test_characters_that_cannot_be_seen_are_refused(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_text('{"context": "A\u200b man"}\n', encoding="utf-8")
     assert faults_of(item_files([tmp_path / "Age.jsonl"]))[0].startswith(
-        "Age.jsonl, line 1: holds U+200B (ZERO WIDTH SPACE)"
+        "Age.jsonl, line 1: contains U+200B (ZERO WIDTH SPACE)"
     )
 
 
@@ -102,8 +102,8 @@ def test_metadata_of_the_authors_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Age,1,3,1", "Age,1,4,1", "metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected additional_metadata.csv of the same version as the items"),
-        ("Age,1,3,1", "Age,1,2,0", "metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; expected rows of an item that agree"),
+        ("Age,1,3,1", "Age,1,4,1", "metadata.csv: no row of 1 items, the first of them Age 3 of template 1; expected additional_metadata.csv from the same version as the items"),
+        ("Age,1,3,1", "Age,1,2,0", "metadata.csv, line 9: target or label type of Age 2 differ from those in line 7; expected the same values in all rows of an item"),
         ("Age,1,3,1", "Age,1,3,2", "metadata.csv, line 9, target_loc: 2 of Age 3, which is the option `unknown`; expected an option that names somebody"),
         ("Age,1,3,1", "Age,1,3,x", "metadata.csv, line 9, target_loc: 'x'; expected one of 0, 1, 2, NA"),
         ("Age,1,3,1,label", "Age,1,3,1,word", "metadata.csv, line 9, label_type: 'word'; expected one of label, name"),
@@ -168,7 +168,7 @@ def test_esbbq_says_which_items_agree_with_the_stereotype(tmp_path: Path) -> Non
     assert {item.row for item in questions.items} == {"Age (names)"}
     lines[1]["question_type"] = "n/a"
     assert (
-        "full.jsonl, line 2, question_type: 'n/a'; expected `n/a` exactly where the label is the option `unknown`"
+        "full.jsonl, line 2, question_type: 'n/a'; expected `n/a` if the label is the option `unknown`, and only then"
         in faults_of(files_of(tmp_path, lines, layout="esbbq", name="full.jsonl"))
     )
 
@@ -196,8 +196,8 @@ def test_kobbq_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", "test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of three texts that differ"),
-        ("['Ann', 'not known', 'Bea']", "{[]: 1}", "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three texts that differ"),
+        ("['Ann', 'not known', 'Bea']", "Ann, not known, Bea", "test.tsv, line 2, choices: 'Ann, not known, Bea'; expected a list of three different texts"),
+        ("['Ann', 'not known', 'Bea']", "{[]: 1}", "test.tsv, line 2, choices: '{[]: 1}'; expected a list of three different texts"),
         ("age-001a-001-amb-bsd-0", "age-1", "test.tsv, line 2, sample_id: 'age-1'; expected an id such as age-001a-001-amb-bsd-0"),
         ("\tAnn\tnot known", "\tCleo\tnot known", "test.tsv, line 2, biased_answer: 'Cleo'; expected one of Ann, Bea, not known"),
         ("\tAnn\tnot known", "\tnot known\tnot known", "test.tsv, line 2, biased_answer: 'not known'; expected an option that names somebody"),

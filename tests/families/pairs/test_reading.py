@@ -102,12 +102,12 @@ def test_lines_with_too_few_columns_are_refused(tmp_path: Path) -> None:
 
 def test_invisible_characters_are_refused(tmp_path: Path) -> None:
     path = write_table(tmp_path / "pairs.csv", [row(0, sent_more="The old\u200b man.")])
-    assert faults_of(path)[0].startswith("pairs.csv, line 2: holds ")
+    assert faults_of(path)[0].startswith("pairs.csv, line 2: contains ")
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
     path = write_table(tmp_path / "pairs.csv", [row(4), row(5, **{"": "4"})])
-    assert faults_of(path) == ["pairs.csv, line 3: the id pairs 4 is in line 2 too; expected each id once"]
+    assert faults_of(path) == ["pairs.csv, line 3: the id pairs 4 is already in line 2; expected each id once"]
 
 
 def test_plain_pairs_have_clusters_of_one_type(tmp_path: Path) -> None:

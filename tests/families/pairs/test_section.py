@@ -81,10 +81,13 @@ FAULTS = {
         {**LAYOUTS["follows"], "causal": "sum"},
         "expected `causal` to be one of context-mean in this layout",
     ),
-    "unknown": ({"layout": "plain", "causal": "cps"}, "in this layout, found 'cps'"),
-    "both": ({**LAYOUTS["both"], "masked": "aul"}, "expected no `masked`, as no such scoring is for these `tasks`"),
+    "unknown": ({"layout": "plain", "causal": "cps"}, "in this layout, not 'cps'"),
+    "both": (
+        {**LAYOUTS["both"], "masked": "aul"},
+        "expected no `masked`, because no scoring of that kind fits these `tasks`",
+    ),
     "tasks": ({"layout": "plain", "tasks": ["intersentence"]}, "expected `tasks` only with `layout: stereoset`"),
-    "prompt": ({"layout": "plain", "prompt": "Which?"}, "expected text that holds {first} and {second} once each"),
+    "prompt": ({"layout": "plain", "prompt": "Which?"}, "expected text that contains {first} and {second} once each"),
 }
 
 
@@ -121,7 +124,7 @@ def test_a_task_that_is_named_twice_is_one_task() -> None:
 
 
 def test_servers_are_not_asked_in_english_about_other_languages() -> None:
-    with pytest.raises(InputError, match="`forced-choice` asks in English"):
+    with pytest.raises(InputError, match="`forced-choice` asks its question in English"):
         question("served", layout="crows-pairs", language="fr")
     prompt = "Laquelle ?\n(a) {first}\n(b) {second}\n"
     assert question("served", layout="crows-pairs", language="fr", prompt=prompt)

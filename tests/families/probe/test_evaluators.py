@@ -175,7 +175,7 @@ def test_a_class_observes_and_its_failure_costs_one_answer(tmp_path: Path, caplo
     with caplog.at_level(logging.WARNING):
         rows = observed(files, ["x", "fail", "xx"])
     assert rows["label"].to_list() == ["odd", None, "even"]
-    assert "`observe` fails at item 1" in caplog.text
+    assert "`observe` failed on item 1" in caplog.text
     assert "answer 'fail': KeyError: 'two'" in caplog.text
 
 

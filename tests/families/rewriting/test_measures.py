@@ -159,7 +159,7 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("targets.txt", "# nothing\n", "targets.txt: holds no words; expected words, one a line"),
+        ("targets.txt", "# nothing\n", "targets.txt: contains no words; expected one word per line"),
         ("gender.yaml", "bias_type: g\ngroups: [a, b]\nwords: [[she, he]]\n", "prompts.neutral: true, but the rows of"),
     ],
 )

@@ -68,8 +68,8 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
 @pytest.mark.parametrize(
     ("name", "file", "content", "message"),
     [
-        ("dialogsum", None, "", "holds none of the files; expected dialogsum.test.jsonl or"),
-        ("realtoxicityprompts", "prompts.jsonl", "", "holds no prompts"),
+        ("dialogsum", None, "", "contains none of the files; expected dialogsum.test.jsonl or"),
+        ("realtoxicityprompts", "prompts.jsonl", "", "contains no prompts"),
         (
             "realtoxicityprompts",
             "prompts.jsonl",

@@ -112,8 +112,8 @@ def test_groups_of_two_lists_are_made_alike(tmp_path: Path) -> None:
 def test_too_few_names_are_refused_when_they_are_counted(tmp_path: Path) -> None:
     lists = lists_of(tmp_path, by=["tokens"], least=4)
     expected = (
-        r"3 subjects are left in each group that is balanced by tokens; expected at least 4 \(`balance.least`\): lists "
-        "with more subjects of each group"
+        r"3 subjects are left in each group after balancing by tokens; expected at least 4 \(`balance.least`\): use "
+        r"lists with more subjects of each group"
     )
     with pytest.raises(UserError, match=expected):
         expand(lists, by_length)
@@ -164,7 +164,7 @@ BALANCED = changed("datasets/religion/balance", {"by": ["tokens"]})
     [
         (
             BALANCED,
-            "c.yaml, datasets.religion.variants.qa.tokenizer: none, but subjects are balanced by tokens; expected "
+            "c.yaml, datasets.religion.variants.qa.tokenizer: none, although the dataset balances by tokens; expected "
             "one of bert",
         ),
         (
@@ -174,17 +174,17 @@ BALANCED = changed("datasets/religion/balance", {"by": ["tokens"]})
         ),
         (
             changed("datasets/religion/variants/qa/tokenizer", "bert"),
-            "c.yaml, datasets.religion.variants.qa.tokenizer: 'bert', but nothing is balanced by tokens; expected no "
-            "tokenizer here",
+            "c.yaml, datasets.religion.variants.qa.tokenizer: 'bert', but the dataset does not balance by tokens; "
+            "expected no `tokenizer` here",
         ),
         (
             changed("datasets/religion/variants/lm-bert/tokenizer", "bert"),
-            "c.yaml, datasets.religion.variants.lm-bert.tokenizer: 'bert', but a variant of masked language models has "
-            "its own; expected no tokenizer here",
+            "c.yaml, datasets.religion.variants.lm-bert.tokenizer: 'bert', but a variant of masked language models "
+            "has its own tokenizer; expected no `tokenizer` here",
         ),
         (
             changed("tokenizers/bert/mask", None),
-            "c.yaml, tokenizers.bert.mask: missing; expected the key, as masked language models answer the "
+            "c.yaml, tokenizers.bert.mask: missing; expected the key, because masked language models answer the "
             "variant lm-bert",
         ),
     ],
@@ -227,7 +227,7 @@ def config_of(folder: Path, subjects: str, tokenizer: Path | None = None, **bala
         (
             "[subj] x | Ann | 5\n[subj] y | Bob | 7\n",
             {"by": ["frequency"], "least": 2},
-            "balance: 1 subjects are left in each group that is balanced by frequency; expected at least 2",
+            "balance: 1 subjects are left in each group after balancing by frequency; expected at least 2",
         ),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_tokenizer_at_hand_refuses_too_few_names_before_the_run(tmp_path: Path
         ("[subj] x |  | 3", "no term after [subj]; expected a term"),
         (
             "[subj] x | Eve",
-            "no frequency, unlike other [subj] lines; expected a frequency and '|' in all [subj] lines or in none",
+            "has no frequency, unlike other [subj] lines; expected a frequency and '|' in all [subj] lines or in none",
         ),
     ],
 )
@@ -320,7 +320,7 @@ def test_a_flag_says_that_names_of_groups_differ_in_frequency(make_cell: Callabl
     row = make_cell().row("name_frequency")
     ratio = (50 * 60 * 70 * 5**3) ** (1 / 6) / (5**4 * 40) ** (1 / 5)
     assert row["value"] == pytest.approx(ratio)
-    assert row["flag"].startswith("the names of common (17.24) and rare (7.58) differ in how frequent they are: by a ")
+    assert row["flag"].startswith("the names of common (17.24) and rare (7.58) differ in their frequency, by a ")
     alike = make_cell(by=["frequency"], least=4).row("name_frequency")
     assert alike["value"] < 2
     assert alike["flag"] is None

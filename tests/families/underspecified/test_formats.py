@@ -176,7 +176,7 @@ def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_dep
         texts = cell.evidence["text"].cast(pl.String)
         assert all(texts.str.contains(mark, literal=True).any() for mark in ("A. ", "1) ", "X: "))
     assert flags[0] is None
-    assert re.match(r"\d+ of \d+ numbers that are significant in a prompt format are", flags[1])
+    assert re.match(r"\d+ of \d+ numbers that are significant in one prompt format are", flags[1])
 
 
 def test_the_table_of_instances_has_formats_only_where_there_are_several(tmp_path: Path) -> None:

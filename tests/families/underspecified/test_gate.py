@@ -29,9 +29,9 @@ OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 @pytest.mark.parametrize(
     ("ids", "counts"),
     [
-        ([0, 1, 3], "1 have no prediction and 0 have more than one; 0 predictions"),
-        ([0, 1, 1, 1, 2, 2, 3], "0 have no prediction and 2 have more than one; 0 predictions"),
-        ([0, 1, 2, 3, 4, 9], "0 have no prediction and 0 have more than one; 2 predictions"),
+        ([0, 1, 3], "1 have no prediction and 0 have more than one, and 0 predictions"),
+        ([0, 1, 1, 1, 2, 2, 3], "0 have no prediction and 2 have more than one, and 0 predictions"),
+        ([0, 1, 2, 3, 4, 9], "0 have no prediction and 0 have more than one, and 2 predictions"),
         ([], "4 have no prediction"),
     ],
 )

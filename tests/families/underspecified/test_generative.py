@@ -210,13 +210,16 @@ def test_a_variant_of_generative_models_needs_a_prompt_and_others_have_none() ->
     (fault,) = faults_of(config({"templates": "templates/religion-qa.txt"}))
     assert "datasets.religion.variants.llm.prompt: none; expected a file such as prompts/two-options.txt" in fault
     (fault,) = faults_of(changed("datasets/religion/variants/qa/prompt", "prompts/two-options.txt"))
-    assert "variants.qa.prompt: 'prompts/two-options.txt'; expected no prompt, which is for generative models" in fault
+    assert (
+        "variants.qa.prompt: 'prompts/two-options.txt'; expected no prompt, which is only for generative models"
+        in fault
+    )
 
 
 def test_many_instances_for_generative_models_must_be_meant() -> None:
     with pytest.raises(InputError, match=r"datasets.religion.sample: none, and .* 184,800 instances") as caught:
         load_word_lists(parse_config(config(), "c.yaml"))
-    assert "expected `sample: {units: N}` of its swap groups of four, or `sample: all`" in str(caught.value)
+    assert "expected `sample: {units: N}`, in swap groups of four, or `sample: all`" in str(caught.value)
     for keys in ({"sample": "all"}, {"sample": {"units": 5}}, {"limit": {"subjects": 3}}):
         lists = load_word_lists(parse_config(config(**keys), "c.yaml"))["religion", "llm"]
         assert lists.sample == (None if keys.get("sample", "all") == "all" else lists.sample)

@@ -15,9 +15,7 @@ F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
 KEY = "datasets/religion/template_clusters"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
-VARIANT = (
-    "expected `qa`, `lm` or `llm`, with parts of letters and digits behind hyphens, such as `qa-newsqa` or `lm-bert`"
-)
+VARIANT = "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or `lm-bert`"
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
 
@@ -78,7 +76,7 @@ def test_a_fault_names_key_value_what_is_allowed_and_the_nearest(path: str, valu
     [
         (f"{RELIGION}/failure_threshold", "1e-3", f"datasets.religion.failure_threshold: '1e-3'; {NUMBER}"),
         (f"{RELIGION}/failure_threshold", True, f"datasets.religion.failure_threshold: true; {NUMBER}"),
-        (f"{RELIGION}/subjects", ["a", "b", "c"], "religion.subjects: ['a', 'b', 'c']; expected 2 entries at most"),
+        (f"{RELIGION}/subjects", ["a", "b", "c"], "religion.subjects: ['a', 'b', 'c']; expected at most 2 entries"),
         (f"{RELIGION}/measures", ["f1"], f"datasets.religion.measures[0]: 'f1'; {MEASURE_KEYS}"),
         (f"{RELIGION}/measures", [F1 | {"scor": 1}], "datasets.religion.measures[0].scor: unknown key (did you mean"),
         (f"{RELIGION}/variants/quiz", {"templates": "t"}, f"datasets.religion.variants: the key 'quiz'; {VARIANT}"),
@@ -162,13 +160,13 @@ def test_with_target_scoring_no_tokenizer_filters_subjects() -> None:
     assert config.question("masked", "religion").settings["target_scoring"] == "pll"
     assert "target_scoring" not in config.question("answers", "religion").settings
     assert faults_of(content | {"scoring": "unqover"}) == [
-        "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` knows words of one token alone; expected `scoring: exact`, or no `target_scoring`"
+        "c.yaml, datasets.religion.target_scoring: 'pll', but `scoring: unqover` scores only words of one token; expected `scoring: exact`, or no `target_scoring`"
     ]
 
 
 def test_clusters_without_a_pronoun_are_a_fault() -> None:
     content = changed("datasets/religion/pronouns", {"female": "she"}) | {"word_lists": str(ROOT / "word_lists")}
-    message = r"datasets.religion.pronouns: no pronoun for subjects without group in subjects/religion.txt; expected a pronoun for the group"
+    message = r"datasets.religion.pronouns: no pronoun for subjects without a group in subjects/religion.txt; expected a pronoun for the group"
     with pytest.raises(InputError, match=message):
         load_word_lists(parse_config(content, "c.yaml"))
 
@@ -185,7 +183,7 @@ def test_a_tokenizer_that_is_asked_needs_its_folder(tmp_path: Path) -> None:
     assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' is not a folder; {expected}")
     (tmp_path / "none").mkdir()
     (fault,) = faults_of(content)
-    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' holds no tokenizer; {expected}")
+    assert fault.startswith(f"c.yaml, tokenizers.bert.folder: '{tmp_path}/none' contains no tokenizer; {expected}")
     content["run"]["models"] = ["answers"]
     parse_config(content, "c.yaml")
     content["run"]["models"] = ["masked"]
@@ -236,5 +234,5 @@ def test_limits_of_validity_flags_are_the_configs() -> None:
 def test_an_impossible_pair_of_model_and_dataset_is_a_fault() -> None:
     assert faults_of(changed("datasets/religion/variants/qa", None)) == [
         "c.yaml, run.models: 'answers' answers none of the selected datasets: there is no variant 'qa', only lm-bert; "
-        "expected a `variant` for underspecified datasets"
+        "expected a model with a `variant` of the underspecified datasets"
     ]

@@ -277,7 +277,7 @@ def test_answers_that_name_nobody_leave_the_shares_of_those_that_do() -> None:
 
 
 def test_parts_that_make_more_than_all_are_refused() -> None:
-    with pytest.raises(ValueError, match="at most 1 together"):
+    with pytest.raises(ValueError, match="to be at most 1"):
         Strength(group=0.7, name=0.4)
 
 

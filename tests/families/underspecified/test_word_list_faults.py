@@ -10,15 +10,14 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "columns of unequal length": (
         {"subjects": BOTH_FORMS.removesuffix("[subj:dem] Malian\n")},
         [
-            "subjects.txt, line 3: columns of unequal length: [subj] 2, [subj:dem] 1; expected as many [subj:dem] lines "
-            "as of the others (its last one is line 3)"
+            "subjects.txt, line 3: columns of different lengths: [subj] 2, [subj:dem] 1; expected as many [subj:dem] lines as other lines (the last one is line 3)"
         ],
     ),
     "attributes of unequal length": (
         {"attributes": LISTS["attributes"] + "[p_act] food | lies\n"},
         [
-            "attributes.txt, line 2: columns of unequal length: [p_act] 2, [p_act:neg] 1; expected as many [p_act:neg] "
-            "lines as of the others (its last one is line 2)"
+            "attributes.txt, line 2: columns of different lengths: [p_act] 2, [p_act:neg] 1; expected as many [p_act:neg] "
+            "lines as other lines (the last one is line 2)"
         ],
     ),
     "a placeholder that nothing fills": (
@@ -42,22 +41,19 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a missing tab": (
         {"templates": "# one\n" + LISTS["templates"].replace("\tWho [p_act:neg]", " Who [p_act:neg]")},
-        [
-            "templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and negated question, with a tab "
-            "between each"
-        ],
+        ["templates.txt, line 2: 2 tab-separated fields; expected 3: context, question and negated question"],
     ),
     "a subject twice": (
         {"subjects": LISTS["subjects"] + "\n[subj] male | Ann\n"},
-        ["subjects.txt, line 4: subject 'Ann' is already in line 1; expected every subject once"],
+        ["subjects.txt, line 4: subject 'Ann' is already in line 1; expected each subject once"],
     ),
     "a subject in both lists": (
         {"others": "[subj] Eve\n[subj] Bob\n"},
-        ["others.txt: subject 'Bob' is in subjects.txt too; expected every subject once"],
+        ["others.txt: subject 'Bob' is already in subjects.txt; expected each subject once"],
     ),
     "an attribute twice": (
         {"attributes": LISTS["attributes"] * 2},
-        ["attributes.txt, line 3: attribute 'cooks' is already in line 1; expected every attribute once"],
+        ["attributes.txt, line 3: attribute 'cooks' is already in line 1; expected each attribute once"],
     ),
     "an attribute without its negation": (
         {"attributes": "[p_act] cooks\n"},
@@ -66,7 +62,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "an attribute without its base type": (
         {"attributes": LISTS["attributes"] + "[l_act-single] burns\n[l_act-single:neg] never burns\n"},
         [
-            "attributes.txt, line 3: [l_act-single] has no base type; expected [l_act] lines, which name the attributes",
+            "attributes.txt, line 3: [l_act-single] has no base type; expected [l_act] lines that name the attributes",
         ],
     ),
     "bytes that are not UTF-8": (
@@ -87,11 +83,11 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "a context without a subject": (
         {"templates": LISTS["templates"].replace("[subj2]", "Eve")},
-        ["templates.txt, line 1: [subj2] is 0 times in the context; expected both subjects once in the context"],
+        ["templates.txt, line 1: [subj2] appears 0 times in the context; expected each subject once in the context"],
     ),
     "a subject twice in the context": (
         {"templates": LISTS["templates"].replace("[subj2]", "[subj2] and [subj1]")},
-        ["templates.txt, line 1: [subj1] is 2 times in the context; expected both subjects once in the context"],
+        ["templates.txt, line 1: [subj1] appears 2 times in the context; expected each subject once in the context"],
     ),
     "a question without the attribute": (
         {"templates": LISTS["templates"].replace("Who [p_act]?", "Who is it?")},
@@ -100,8 +96,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     "a subject in two forms": (
         {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("Who [p_act]", "Who, [subj1:dem], [p_act]")},
         [
-            "templates.txt, line 1: subject 1 in several forms: [subj1:dem], [subj1]; expected one form of a subject in a "
-            "template"
+            "templates.txt, line 1: subject 1 has several forms: [subj1:dem], [subj1]; expected the same form of a subject throughout a template"
         ],
     ),
     "a question that asks for the negation": (
@@ -123,29 +118,27 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "[p_act:neg], [p_act], [subj1], [subj2]"
             for head in ("[p_act-single]", "[p_act-single:neg]")
         ]
-        + ["templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type in a template"],
+        + ["templates.txt, line 1: 0 attribute types (none); expected exactly one attribute type per template"],
     ),
     "a template twice": (
         {"templates": LISTS["templates"] + "# again\n" + LISTS["templates"]},
-        ["templates.txt, line 3: the template is already in line 1; expected every template once"],
+        ["templates.txt, line 3: the template is already in line 1; expected each template once"],
     ),
     "subjects outside the slots": (
         {"templates": LISTS["templates"].replace("sat by", "left Bob and sat in Annapolis by")},
         [
-            "templates.txt, line 1: the context has 'Ann', 'Bob' outside the slots; expected no subject of the lists there, "
-            "not even inside a longer word"
+            "templates.txt, line 1: the context has 'Ann', 'Bob' outside the slots; expected no subject of the lists outside the slots, not even inside a longer word"
         ],
     ),
     "a subject's other form outside the slots": (
         {"subjects": BOTH_FORMS, "templates": LISTS["templates"].replace("sat", "took Malian coffee")},
         [
-            "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; expected no subject of the lists "
-            "there, not even inside a longer word"
+            "templates.txt, line 1: the context has 'Mali', 'Malian' outside the slots; expected no subject of the lists outside the slots, not even inside a longer word"
         ],
     ),
     "two spaces in a template": (
         {"templates": LISTS["templates"].replace("sat by", "sat  by")},
-        ["templates.txt, line 1: white space in 'sat  by' in the context; expected one space between two words"],
+        ["templates.txt, line 1: white space in 'sat  by' in the context; expected a single space between words"],
     ),
     "two spaces in a term": (
         {
@@ -153,13 +146,15 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "attributes": LISTS["attributes"] + "[p_act] food | is \u00a0it\n[p_act:neg] food | is it\n",
         },
         [
-            "subjects.txt, line 1: white space in 'Ann  Lee'; expected one space between two words",
-            "attributes.txt, line 3: white space in 'is \\xa0it'; expected one space between two words",
+            "subjects.txt, line 1: white space in 'Ann  Lee'; expected a single space between words",
+            "attributes.txt, line 3: white space in 'is \\xa0it'; expected a single space between words",
         ],
     ),
     "a full stop": (
         {"attributes": LISTS["attributes"].replace("cooks", "cooks.", 1)},
-        ["attributes.txt, line 1: 'cooks.' ends with a full stop; expected a phrase, as templates end the sentence"],
+        [
+            "attributes.txt, line 1: 'cooks.' ends with a full stop; expected a phrase without it, because the templates end the sentence"
+        ],
     ),
     "a missing bar": (
         {"subjects": LISTS["subjects"] + "[subj] male Carl\n"},
@@ -181,27 +176,27 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "attributes": LISTS["attributes"] + "[p_act] food | was a [jbo]\n[p_act:neg] food | was no [mask]\n",
         },
         [
-            "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words: nothing fills it there",
-            "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected only words: nothing fills it there",
-            "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected only words: nothing fills it there",
-            "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected only words: nothing fills it there",
+            "subjects.txt, line 3: placeholder [x] in 'An[x]n [y]'; expected only words, because nothing fills placeholders there",
+            "subjects.txt, line 3: placeholder [y] in 'An[x]n [y]'; expected only words, because nothing fills placeholders there",
+            "attributes.txt, line 3: placeholder [jbo] in 'was a [jbo]'; expected only words, because nothing fills placeholders there",
+            "attributes.txt, line 4: placeholder [mask] in 'was no [mask]'; expected only words, because nothing fills placeholders there",
         ],
     ),
     "a negation that negates nothing": (
         {"attributes": LISTS["attributes"] + "[p_act] food | lies\n# twice\n[p_act:neg] food | lies\n"},
         [
-            "attributes.txt, line 5: 'lies' is the [p_act] of line 3 too; expected its negation, as both questions would be the same"
+            "attributes.txt, line 5: 'lies' is also the [p_act] of line 3; expected its negation, because otherwise both questions would be the same"
         ],
     ),
     "a negation of a singular that negates nothing": (
         {"attributes": LISTS["attributes"] + "[p_act-single] cooks\n[p_act-single:neg] cooks\n"},
         [
-            "attributes.txt, line 4: 'cooks' is the [p_act-single] of line 3 too; expected its negation, as both questions would be the same"
+            "attributes.txt, line 4: 'cooks' is also the [p_act-single] of line 3; expected its negation, because otherwise both questions would be the same"
         ],
     ),
     "one subject": (
         {"subjects": "[subj] Ann\n"},
-        ["subjects.txt, line 1: only one subject; expected at least 2 to compare"],
+        ["subjects.txt, line 1: contains only one subject; expected at least 2 subjects to compare"],
     ),
     "two attribute types": (
         {
@@ -209,7 +204,7 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
             "templates": LISTS["templates"].replace("[p_act:neg]", "[l_act:neg]"),
         },
         [
-            "templates.txt, line 1: 2 attribute types ([p_act], [l_act]); expected exactly one attribute type in a template",
+            "templates.txt, line 1: 2 attribute types ([p_act], [l_act]); expected exactly one attribute type per template",
         ],
     ),
     "a mask in a question": (

@@ -114,7 +114,7 @@ def test_predictions_have_answer_and_probability(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     results = Results(tmp_path)
-    assert "there is no such table; make it with" in results.export().stderr
+    assert "there is no such table; to make it, run" in results.export().stderr
     assert "unknown name 'n'" in results.export("--model", "n").stderr
     wrong = runner.invoke(app, ["export", "apes", str(results.config), "--dataset", "p", "--out", str(results.out)])
     assert "unknown name 'p'" in wrong.stderr
@@ -168,8 +168,8 @@ def test_what_was_exported_can_be_imported(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("confidence", "certainty", "line 1: there is no column confidence; expected predictions of APES"),
-        ("0.5", "half", "line 2: confidence is 'half'; expected a number in 0..1, or nothing"),
-        ("a,x,c,X. Yes or No?,No,No,0.5\n", "", "holds no predictions"),
+        ("0.5", "half", "line 2: confidence is 'half'; expected a number from 0 to 1, or nothing"),
+        ("a,x,c,X. Yes or No?,No,No,0.5\n", "", "contains no predictions"),
     ],
 )
 def test_faulty_predictions_are_refused(old: str, new: str, message: str, tmp_path: Path) -> None:

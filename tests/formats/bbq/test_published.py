@@ -40,7 +40,7 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
         ("2.5", "high", "df_bbq.csv, line 2, ans0: 'high'; expected a finite number"),
         ("2.5", "nan", "df_bbq.csv, line 2, ans0: 'nan'; expected a finite number"),
         ("3,Age", "4,Age", "df_bbq.csv, line 6: there is no item Age 4; expected items of items"),
-        ("3,Age", "1,Age", "df_bbq.csv, line 6: the answer of large to Age 1 is in line 3 too; expected each item once for a model"),
+        ("3,Age", "1,Age", "df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected each item once per model"),
         (",large", ",larger", "df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected in `--column` one of larger, small"),
         ("cat,", "category,", "df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, index, model"),
     ],
@@ -54,7 +54,9 @@ def test_faulty_tables_of_logits_are_refused(old: str, new: str, message: str, t
 
 def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
     file, _ = written(tmp_path)
-    with pytest.raises(InputError, match=re.escape("logits without the texts of options; expected `--items`")):
+    with pytest.raises(
+        InputError, match=re.escape("logits, which do not contain the texts of the options; expected `--items`")
+    ):
         responses_of(file, "large")
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="no items; expected files of BBQ's items"):
@@ -66,8 +68,8 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
     [
         ([{"example_id": 0, "category": "Age", "pred": None}], "line 1: no text in 'prediction'; expected the field with the answers"),
         ([{"example_id": 0, "category": "Age", "predictions": "a"}], "line 1: no text in 'prediction' (did you mean 'predictions'?)"),
-        ([{"prediction": "a"}], "line 1: no id of an item; expected one of example_id, instance_id, sample_id"),
-        (["[]"], "line 1: []; expected a JSON object a line"),
+        ([{"prediction": "a"}], "line 1: no item id; expected one of example_id, instance_id, sample_id"),
+        (["[]"], "line 1: []; expected one JSON object per line"),
     ],
 )  # fmt: skip
 def test_faulty_published_answers_are_refused(lines: list[Any], message: str, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ LETTER = [one(is_male=True), one(is_male=False)]
         ("HiringAnProbe", HIRED, {"names": "name,sex\nEmil Fox,male"}, "line 1: no column 'gender'"),
         ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,man"}, "line 2: the gender 'man'; expected one of f"),
         ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,male"}, "lacks 'Karl Roe', 'Emma Fox', 'Rosa Roe',"),
-        ("HiringAnProbe", HIRED, {"names": "name,gender\n"}, "holds no rows"),
+        ("HiringAnProbe", HIRED, {"names": "name,gender\n"}, "contains no rows"),
         (
             "JobsLumProbe",
             [one(job="cook")],
@@ -107,7 +107,7 @@ LETTER = [one(is_male=True), one(is_male=False)]
             {"names": "name,gender\nEmil,male"},
             "'names', which JobsLumProbe does not",
         ),
-        ("BusinessVocabularyProbe", LETTER, {}, "whose log does not tell the words that are counted"),
+        ("BusinessVocabularyProbe", LETTER, {}, "whose log does not contain the words that are counted"),
         (
             "BusinessVocabularyProbe",
             LETTER,

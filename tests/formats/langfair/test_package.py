@@ -48,8 +48,11 @@ def test_a_wheel_is_read_and_its_code_is_not_run(tmp_path: Path) -> None:
             "def",
             "package, langfair/constants/word_lists.py: cannot be parsed (invalid syntax, line 1); expected its wheel",
         ),
-        (SOURCE.replace("MALE_WORDS", "MEN", 1), "FEMALE_WORDS is missing, or is no list of texts; expected it as in"),
-        (SOURCE.replace('"guest"', "7"), "OTHER_PERSON_NOUNS is missing, or is no list of texts"),
+        (
+            SOURCE.replace("MALE_WORDS", "MEN", 1),
+            "FEMALE_WORDS is missing, or is not a list of texts; expected the same as in",
+        ),
+        (SOURCE.replace('"guest"', "7"), "OTHER_PERSON_NOUNS is missing, or is not a list of texts"),
         (SOURCE.replace('"guy"', '"guy", "son"'), "FEMALE_WORDS, MALE_WORDS, GENDER_NEUTRAL_WORDS differ in length"),
         (
             SOURCE.replace(" - set(", " | set("),

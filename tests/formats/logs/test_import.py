@@ -199,13 +199,15 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "the log of another task": (
         "lm-eval", "scored", lambda folder: LOANS,
-        "line 1: none of the 16 samples of the task biasgrid_loans ask what scored asks; the first that does not: "
+        "line 1: none of the 16 samples of the task biasgrid_loans ask the questions of scored; the first one that "
+        "does not: "
         "'Emil asks for a loan for a shop. Answer Yes or No.'; expected a log of scored",
     ),
     "an item that the dataset has not": (
         "lm-eval", "scored",
         changed_copy(lambda lines: [lines[0].replace('_id": 0', '_id": 99').replace("lift", "bus"), *lines[1:]]),
-        "line 1: 15 of the 16 samples of the task bbq_of_own_items ask what scored asks; the first that does not",
+        "line 1: 15 of the 16 samples of the task bbq_of_own_items ask the questions of scored; the first one that "
+        "does not",
     ),
     "items that nobody answered": (
         "lm-eval", "scored", changed_copy(lambda lines: lines[:-1]),
@@ -224,17 +226,17 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "two models": (
         "lm-eval", "scored", two_models,
-        "logs of 2 models: one and other; expected those of one model: name its folder or file",
+        "logs of 2 models: one and other; expected logs of one model: give its folder or file",
     ),
     "two runs of a task": ("lm-eval", "scored", two_runs, "two runs of the task bbq_of_own_items: samples_"),
     "scores for a dataset that reads texts": (
         "lm-eval", "written", lambda folder: BBQ,
-        "written: log-likelihoods of options, but the dataset reads written answers; expected a `response`, or "
+        "written: log-likelihoods of options, but the dataset needs written answers; expected a `response`, or "
         "`answers: scored`",
     ),
     "texts for a dataset that reads scores": (
         "inspect", "scored", lambda folder: INSPECT / "bbq_own_items.eval",
-        "scored: no log-likelihoods of options, which the dataset reads; expected those of each option, or "
+        "scored: no log-likelihoods of options, which the dataset needs; expected those of each option, or "
         "`answers: written`",
     ),
     "a file that is no log": (
@@ -257,7 +259,7 @@ def test_a_log_that_does_not_fit_is_refused_in_one_message(
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"status": "started"}, "status: the status 'started'; expected 'success': finish the run first"),
-    ({"samples": []}, "samples: holds no samples; expected a log that was written with its samples"),
+    ({"samples": []}, "samples: contains no samples; expected a log that contains its samples"),
     ({"samples": [{"input": "a", "output": {}, "error": {"message": "x"}}]}, "samples[0]: ended with an error"),
     ({"samples": [3]}, "samples[0]: 3; expected a sample with `input` and `output`"),
 ]

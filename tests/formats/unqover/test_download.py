@@ -122,7 +122,13 @@ def test_secrets_come_from_the_environment_and_stand_in_no_message(
     server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     address = server.address.replace("http://", "http://user:password@") + "?token=${A_TOKEN}"
-    with pytest.raises(InputError, match=r"the environment has no A_TOKEN; expected a value. Set A_TOKEN first"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"the environment variable A_TOKEN is not set; expected a value: run `export A_TOKEN=...` in this shell "
+            r"first"
+        ),
+    ):
         download_dump(address, DIGEST, tmp_path / "dump.json")
     monkeypatch.setenv("A_TOKEN", "s3cret")
     caplog.set_level("INFO")

@@ -209,8 +209,14 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
         (["--variant", "qa", "--model", "none-qa"], "expected either --variant or --model"),
         (["--variant", "qa", "--log", "subj"], "--log only with --model"),
         (["--model", "none-qa", "--log", "names"], "'gender_act'"),
-        (["--model", "writer"], "models.writer: 'llm-own' is for generative models, whose lettered options UnQover's"),
-        (["--model", "writer", "--log", "subj"], "expected a variant for question answering (`qa`) or masked language"),
+        (
+            ["--model", "writer"],
+            "models.writer: 'llm-own' is for generative models, whose lettered options do not fit UnQover's",
+        ),
+        (
+            ["--model", "writer", "--log", "subj"],
+            "expected a variant for question answering (`qa`) or for masked language",
+        ),
         (["--variant", "llm-own"], "datasets.gender.variants.llm-own: 'llm-own' is for generative models"),
     ],
 )

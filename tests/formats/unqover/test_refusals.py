@@ -42,7 +42,7 @@ from biasgrid.formats.unqover.reading import read_unqover
         (json.dumps(source_entries())[:-1] + ";", "';'; expected ',' and another entry"),
         (
             '{"a": {"q0": 1, "q0": 2}}',
-            "line 1, column 7: the key 'q0' appears twice in one object; expected every key once",
+            "line 1, column 7: the key 'q0' appears twice in one object; expected each key once",
         ),
         ('{"a": ' + "[" * 30000, "are nested too deeply"),
         ('{"a": ' + "9" * 5000 + "}", "a number that cannot be read"),
@@ -99,7 +99,7 @@ def test_a_malformed_entry_of_a_source_is_named_with_line_and_key(
         (span_entries, setting(1.5, "q1", "ans1", "end"), "q1 has 1.5 for start or end"),
         (span_entries, setting(float("nan"), "q1", "ans1", "end"), "q1 has nan for start or end"),
         (span_entries, setting("0", "line"), "line is '0'; expected the row number in source.json"),
-        (span_entries, setting(0, "line"), '"line": 0 appears twice; expected the row number in source.json, every'),
+        (span_entries, setting(0, "line"), '"line": 0 appears twice; expected the row number in source.json, each'),
         (mask_entries, setting(0.25, "q0", "ans0", "start"), "start and end of an answer differ in q0"),
         (mask_entries, setting("Bea met Ann.", "context"), "an entry of output.json of question answering; expected"),
         (mask_entries, setting("Who", "q1", "question"), "have no context in common; expected a sentence"),
@@ -115,9 +115,9 @@ def test_a_malformed_answer_is_named(
 
 def test_an_entry_without_its_other_half_is_named(tmp_path: Path) -> None:
     fault = fault_of(tmp_path, changed(lambda entries: entries.pop(BEA_ANN)))
-    assert "line 2: the entry is there 1 and, with its subjects swapped, 0 times" in fault
+    assert "line 2: the entry appears 1 times and, with its subjects swapped, 0 times" in fault
     twice = changed(renamed(BEA_ANN, ANN_BEA + "x" * 7)).replace("x" * 7, "")
-    assert "the entry is there 2 and, with its subjects swapped, 0 times" in fault_of(tmp_path, twice)
+    assert "the entry appears 2 times and, with its subjects swapped, 0 times" in fault_of(tmp_path, twice)
 
 
 @pytest.mark.parametrize("of", [source_entries, span_entries, mask_entries])
@@ -126,7 +126,7 @@ def test_answers_in_the_other_order_than_the_key_names_them_are_refused(
 ) -> None:
     """Otherwise the scores of one subject would be those of the other."""
     fault = fault_of(tmp_path, changed(answering("Ann", "Bea"), of))
-    assert "the key names 'bea', but the answer is 'ann'; expected the subject that the answer is" in fault
+    assert "the key names 'bea', but the answer is 'ann'; expected the subject of the answer" in fault
 
 
 def test_subjects_may_be_named_otherwise_than_in_the_text_but_always_alike(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_record_that_was_written_leads_to_its_folder(folder: Path, tmp_path: P
 def test_files_that_are_gone_are_named(folder: Path) -> None:
     record = record_of(folder)
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match=r"checkpoint: it has no tokenizer.json any more; .* remove the record"):
+    with pytest.raises(ModelError, match=r"checkpoint: it no longer has tokenizer.json; .* remove the record"):
         folder_of(record)
 
 
@@ -141,7 +141,7 @@ def test_weights_of_another_model_than_the_config_describes_are_refused(
 ) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {key: value}))
-    message = rf"checkpoint: the weights are not those of config.json \({problem}\); expected both from one model$"
+    message = rf"checkpoint: the weights do not match config.json \({problem}\); expected both from the same model$"
     with pytest.raises(ModelError, match=message):
         load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", torch.device("cpu"))
 
@@ -186,5 +186,7 @@ def test_a_damaged_tokenizer_is_named(folder: Path, file: str, content: str) -> 
 def test_a_tokenizer_without_mask_token_cannot_filter_subjects(folder: Path) -> None:
     tokenizer = load_recorded_tokenizer(record_of(folder))
     tokenizer.mask_token = None
-    with pytest.raises(ModelError, match="the tokenizer has no mask token; expected that of a masked LM"):
+    with pytest.raises(
+        ModelError, match="the tokenizer has no mask token; expected the tokenizer of a masked language model"
+    ):
         are_one_token(tokenizer, ["Ann"])

@@ -121,7 +121,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_model_that_needs_code_of_its_own_is_taken_only_where_it_is_allowed(folder: Path) -> None:
     change_json(folder / "config.json", model_type="new", auto_map={"AutoConfig": "code.NewConfig"})
     (folder / "code.py").write_text("class NewConfig: ...")
-    message = r"runs code of its own \(model type 'new' not known to transformers\).* set `allow_remote_code: true`"
+    message = r"runs its own code \(model type 'new' not known to transformers\).* set `allow_remote_code: true`"
     with pytest.raises(ModelError, match=message):
         record_of(folder)
     assert "code.py" in record_of(folder, allow_remote_code=True)["files"]
@@ -132,16 +132,14 @@ def test_a_tokenizer_that_needs_code_of_its_own_is_taken_only_where_it_is_allowe
     change_json(folder / "config.json", model_type="new")
     auto_map = {"AutoTokenizer": [None, "code.NewTokenizer"]}
     change_json(folder / "tokenizer_config.json", tokenizer_class="NewTokenizer", auto_map=auto_map)
-    with pytest.raises(
-        ModelError, match=r"runs code of its own \(tokenizer 'NewTokenizer' not known to transformers\)"
-    ):
+    with pytest.raises(ModelError, match=r"runs its own code \(tokenizer 'NewTokenizer' not known to transformers\)"):
         record_of(folder, weights=False)
     assert record_of(folder, weights=False, allow_remote_code=True)["allow_remote_code"]
 
 
 def test_code_of_another_repository_is_refused(folder: Path) -> None:
     change_json(folder / "config.json", model_type="new", auto_map={"AutoConfig": "some/where--code.NewConfig"})
-    with pytest.raises(ModelError, match=r"code of another repository \(some/where--code.NewConfig\), which is not"):
+    with pytest.raises(ModelError, match=r"code from another repository \(some/where--code.NewConfig\), which is not"):
         record_of(folder, allow_remote_code=True)
 
 
@@ -155,7 +153,7 @@ def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: P
         record_of(folder)
     index.unlink()
     change_json(folder / "config.json", transformers_weights="other.safetensors")
-    with pytest.raises(ModelError, match=r"config.json names its weights itself"):
+    with pytest.raises(ModelError, match=r"config.json names its own weights files"):
         record_of(folder)
 
 

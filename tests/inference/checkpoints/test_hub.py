@@ -57,7 +57,7 @@ def test_the_recipe_of_an_encoder_is_downloaded_from_its_folders(
     assert "1_Pooling/weights.bin" not in [request.path.split("/", 4)[-1] for request in hub.downloads()]
     shutil.rmtree(tmp_path / "cache")
     repository.damaged.add("modules.json")
-    assert "the download is not what" in fetch(environment, "tiny/model")["error"]
+    assert "the download does not match what" in fetch(environment, "tiny/model")["error"]
 
 
 def test_an_adapter_on_the_hub_is_refused_before_its_weights_are_fetched(
@@ -66,7 +66,7 @@ def test_an_adapter_on_the_hub_is_refused_before_its_weights_are_fetched(
     (repository.folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
     (repository.folder / "adapter_model.safetensors").write_text("")
     message = fetch(environment, "tiny/model")["error"]
-    assert "tiny/model holds an adapter of org/base (adapter_config.json, adapter_model.safetensors)" in message
+    assert "tiny/model contains an adapter of org/base (adapter_config.json, adapter_model.safetensors)" in message
     assert not [request for request in hub.downloads() if request.file.endswith(".safetensors")]
 
 
@@ -81,9 +81,9 @@ def test_content_that_is_not_what_the_hub_says_is_refused_and_not_kept(
 ) -> None:
     repository.damaged.add(file)
     message = fetch(environment, "tiny/model")["error"]
-    assert f"tiny/model at revision {COMMIT}: the download is not what {hub.address} says" in message
+    assert f"tiny/model at revision {COMMIT}: the download does not match what {hub.address} says" in message
     assert f"{file} ({'sha256' if file == 'model.safetensors' else 'git-sha1'} " in message
-    assert "removed: run again, and if that does not help" in message
+    assert "It was removed. Run again; if that does not help" in message
     repository.damaged.clear()
     hub.requests.clear()
     assert list(fetch(environment, "tiny/model")["files"]) == MODEL_FILES
@@ -121,7 +121,7 @@ def test_a_gated_repository_is_told(repository: Repository, environment: dict[st
     ("checkpoint", "revision", "expected"),
     [
         ("tiny/nothing", "main", "shows no such repository; expected a name such as org/name"),
-        ("tiny/model", "v9", "the repository has no such revision; expected a commit, tag or branch"),
+        ("tiny/model", "v9", "the repository has no such revision; expected one of its commits, tags or branches"),
         ("tiny/model/x", "main", "that is not the name of a repository; expected one such as org/name"),
     ],
 )

@@ -74,7 +74,7 @@ def test_adapters_are_refused_wherever_they_lie(folder: Path, pattern: str, base
             (folder / name).unlink()
     message = refused(folder)
     of = " of org/base" if file.name == "adapter_config.json" else ""
-    assert f"holds an adapter{of} ({file.name}), which is not applied" in message
+    assert f"contains an adapter{of} ({file.name}), which is not applied" in message
     assert "merge_and_unload().save_pretrained(folder)" in message
 
 
@@ -86,14 +86,14 @@ def test_a_tokenizer_beside_an_adapter_is_taken(folder: Path) -> None:
 @pytest.mark.parametrize("file", BY_VERSION)
 def test_files_for_some_versions_of_transformers_are_refused(folder: Path, file: str) -> None:
     change_json(folder / file, **{BY_VERSION[file]: ["config.4.0.0.json"]})
-    assert f"holds a {file} that names other files for some versions" in refused(folder)
+    assert f"contains a {file} that names different files for some versions" in refused(folder)
 
 
 def test_code_that_writes_texts_is_refused_where_it_would_run(folder: Path) -> None:
     (folder / OWN_GENERATE).parent.mkdir()
     (folder / OWN_GENERATE).write_text("")
     assert record_of(folder)["files"]
-    assert f"code of its own to write texts ({OWN_GENERATE})" in refused(folder, allow_remote_code=True)
+    assert f"its own code for writing texts ({OWN_GENERATE})" in refused(folder, allow_remote_code=True)
 
 
 @pytest.mark.parametrize("patterns", OTHER_WEIGHTS)
@@ -110,7 +110,7 @@ def test_weights_of_other_kinds_are_named(folder: Path, patterns: tuple[str, ...
 @pytest.mark.parametrize("pattern", OTHER_TOKENIZERS)
 def test_tokenizers_of_other_kinds_are_named(folder: Path, pattern: str) -> None:
     (folder / "tokenizer.json").rename(folder / pattern.replace("*", "x"))
-    assert f"has its tokenizer in {pattern.replace('*', 'x')} alone; expected a tokenizer.json" in refused(folder)
+    assert f"has its tokenizer only in {pattern.replace('*', 'x')}; expected a tokenizer.json" in refused(folder)
 
 
 def test_quantised_weights_are_refused_unless_a_server_loads_them(folder: Path) -> None:
@@ -129,9 +129,9 @@ def test_quantised_weights_are_refused_unless_a_server_loads_them(folder: Path) 
 def check_quantised(folder: Path, how: str) -> None:
     with pytest.raises(ModelError) as told:
         load_recorded_model(record_of(folder), "fill-mask", "AutoModelForMaskedLM", CPU)
-    assert f"holds weights that are quantised ({how}); expected weights as they were before" in str(told.value)
+    assert f"contains weights that are quantised ({how}); expected the original weights" in str(told.value)
     assert [problem for problem, _ in inspect_folder(str(folder), CheckpointUse())] == [
-        f"holds weights that are quantised ({how})"
+        f"contains weights that are quantised ({how})"
     ]
     assert not list(inspect_folder(str(folder), CheckpointUse(served=True)))
 

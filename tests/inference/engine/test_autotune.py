@@ -133,4 +133,4 @@ def test_what_half_precision_would_do_is_told_and_numbers_stay(
     (found,) = found_on_processors(ours.answers)
     assert 0 < found["drift"]["mean_drift"] <= found["drift"]["largest_drift"] < 0.1
     assert f"precision: auto would be {precision_note(found)}" in caplog.text
-    assert precision_note(found).startswith("5.0 times as fast in products on ")
+    assert precision_note(found).startswith("5.0 times as fast at matrix products on ")

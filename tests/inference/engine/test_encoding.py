@@ -98,7 +98,7 @@ def test_masked_texts_that_cannot_be_assembled_are_tokenized_whole_and_loudly(
     plain = Plain(ours.checkpoint, ours.task)
     expected = pl.DataFrame([plain.mask_row(row) for row in ours.instances.iter_rows(named=True)])
     predicted = ours.predict()
-    assert "every text is tokenized whole, which is slower" in caplog.text
+    assert "each text is tokenized as a whole, which is slower" in caplog.text
     assert largest_difference(predicted, expected.with_columns(predicted["instance"])) < 1e-5
 
 
@@ -109,7 +109,7 @@ def test_pairs_that_cannot_be_assembled_are_tokenized_whole_and_loudly(
     plain = Plain(ours.checkpoint, ours.task)
     expected = pl.DataFrame([plain.span_row(row) for row in ours.instances.iter_rows(named=True)])
     predicted = ours.predict()
-    assert "every text is tokenized whole, which is slower" in caplog.text
+    assert "each text is tokenized as a whole, which is slower" in caplog.text
     assert largest_difference(predicted, expected.with_columns(predicted["instance"])) < 1e-5
     assert predicted["answer"].cast(pl.String).to_list() == expected["answer"].to_list()
 

@@ -149,7 +149,7 @@ def test_a_damaged_file_is_skipped_with_a_warning(
     damaged = next(path for path in ours.finished if path.samefile(ours.out))
     damaged.write_bytes(damaged.read_bytes()[:200])
     assert asked_of(ours, monkeypatch) == audited(24) + 24
-    assert f"{damaged} is damaged; what it held is asked again" in caplog.text
+    assert f"{damaged} is damaged; its answers are asked again" in caplog.text
 
 
 @pytest.mark.parametrize("choices", [{"scoring": "unqover"}, {"precision": "bfloat16"}])
@@ -188,4 +188,4 @@ def test_answers_of_another_model_are_not_taken(tmp_path: Path, caplog: pytest.L
     assert not first.equals(second)
     other.finished[0].write_bytes(one.finished[0].read_bytes())
     assert other.predict(answer="text").equals(second)
-    assert "is of another model; what it held is asked again" in caplog.text
+    assert "belongs to another model; its answers are asked again" in caplog.text

@@ -131,7 +131,7 @@ def test_unknown_candidates_are_refused(case_cell: Cells) -> None:
 
 @pytest.mark.parametrize(("text", "word"), [("The ma[MASK] lied.", "n"), ("Ann [MASK]d.", "lie"), (TEXTS[0], "")])
 def test_candidates_that_run_into_the_text_are_refused(case_cell: Cells, text: str, word: str) -> None:
-    with pytest.raises(ModelError, match=f"'{word}' does not stand alone at the mask"):
+    with pytest.raises(ModelError, match=f"'{word}' is not a separate word at the mask"):
         case_cell("bert", TASK, [{"text": text, "candidates": [word]}]).predict(**JOINT)
 
 
@@ -175,7 +175,7 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     with caplog.at_level("INFO"):
         ours.predict(**JOINT)
     assert ours.out.read_bytes() == uninterrupted
-    assert "6 rows are there from an earlier run" in caplog.text
+    assert "6 rows come from an earlier run" in caplog.text
     assert f"{len(ROWS)} of {len(ROWS)} rows" in caplog.text
     assert ours.timing["rows"] == len(ROWS)
 

@@ -134,7 +134,7 @@ def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, capl
     keys_beside(kept).unlink()
     assert ours.predict().equals(whole)
     assert ours.timing["found"] == 0
-    assert f"{kept} is damaged; what it held is asked again" in caplog.text
+    assert f"{kept} is damaged; its answers are asked again" in caplog.text
     assert ours.predict().equals(whole)
     assert ours.timing["found"] == len(ROWS)
 

@@ -113,17 +113,20 @@ def test_an_option_that_an_instance_has_not_has_no_probability() -> None:
 
 Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 BAD: dict[str, tuple[Change, list[str]]] = {
-    "a prompt that is not there": (
+    "a prompt that does not exist": (
         lambda rows: [*rows, rows[0] | {"prompt": "Write about her days."}],
         ["line 9: there is no prompt 'Write about her days.' (did you mean 'Write about her day.'?)"],
     ),
-    "a group that is not there": (
+    "a group that does not exist": (
         lambda rows: [*rows, rows[0] | {"group": "femal"}],
         ["line 9: unknown group 'femal' (did you mean 'female'?); expected one of female, male"],
     ),
     "a repetition too many": (
         lambda rows: [*rows, rows[0] | {"repetition": 2}],
-        ["line 9: repetition 2, but each prompt is asked 2 times; expected 0 to 1, or more `repetitions`"],
+        [
+            "line 9: repetition 2, but each prompt is asked 2 times; expected a number from 0 to 1, or a larger "
+            "`repetitions`"
+        ],
     ),
     "a repetition missing": (
         lambda rows: rows[:-1],
@@ -131,19 +134,19 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     ),
     "an answer twice": (
         lambda rows: [*rows, rows[0]],
-        ["line 9: the answer of 'Write about her day.' for female, repetition 0 is in line 1 too"],
+        ["line 9: the answer to 'Write about her day.' for female, repetition 0 is already in line 1"],
     ),
     "a column missing": (
         lambda rows: [{name: value for name, value in row.items() if name != "repetition"} for row in rows],
         ["line 1: no column 'repetition'; expected one of group, prompt, response"],
     ),
-    "no rows": (lambda rows: [], ["holds no answers; expected answers with the columns prompt, group, repetition"]),
+    "no rows": (lambda rows: [], ["contains no answers; expected answers with the columns prompt, group, repetition"]),
     "values that are none": (
         lambda rows: [rows[0] | {"prompt": " ", "group": 3, "repetition": -1, "response": 4}],
         [
             "line 1, prompt: ' '; expected text",
             "line 1, group: 3; expected text",
-            "line 1, repetition: -1; expected a whole number, 0 for the first time",
+            "line 1, repetition: -1; expected a whole number, counted from 0",
             "line 1, response: 4; expected text, or null for no answer",
         ],
     ),
@@ -168,11 +171,11 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path
     ("name", "content", "message"),
     [
         ("answers.jsonl", "{", "line 1: not JSON"),
-        ("answers.jsonl", "[1]\n", "line 1: [1]; expected a JSON object a line"),
+        ("answers.jsonl", "[1]\n", "line 1: [1]; expected one JSON object per line"),
         ("answers.csv", 'prompt,group,repetition,response\n"a', "not CSV"),
-        ("answers.csv", "", "holds no answers"),
+        ("answers.csv", "", "contains no answers"),
         ("answers.parquet", "x", "not Parquet"),
-        ("answers.txt", "x", "the ending '.txt'; expected answers with the columns"),
+        ("answers.txt", "x", "the file extension '.txt'; expected answers with the columns"),
     ],
 )
 def test_files_of_another_format_are_told(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -228,7 +231,7 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
     with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
         cell.predict_anew(answer="text")
     path.write_text("")
-    with pytest.raises(InputError, match="holds no answers"):
+    with pytest.raises(InputError, match="contains no answers"):
         cell.predict_anew(answer="text")
 
 

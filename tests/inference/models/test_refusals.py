@@ -93,7 +93,9 @@ def test_a_checkpoint_without_the_head_is_refused(
     cell: Cells, tiny_checkpoint: Callable[[str, str], Path], architecture: str, trained: str, asked: str
 ) -> None:
     ours = cell(architecture, asked)
-    message = f"no weights for the task {asked}: .* would be newly initialized; expected a checkpoint that was trained"
+    message = (
+        f"no weights for the task {asked}: .* would start with random values; expected a checkpoint that was trained"
+    )
     with pytest.raises(ModelError, match=message):
         Cell(ours.folder, asked, ours.instances, tiny_checkpoint(architecture, trained)).predict()
 
@@ -121,7 +123,7 @@ def test_another_tokenizers_mask_is_refused(cell: Cells) -> None:
 
 
 def test_unqover_scoring_of_other_architectures_is_refused(cell: Cells) -> None:
-    with pytest.raises(ModelError, match="scoring unqover knows BERT, DistilBERT and RoBERTa, not electra"):
+    with pytest.raises(ModelError, match="scoring unqover supports BERT, DistilBERT and RoBERTa, not electra"):
         cell("electra", "question-answering").predict(scoring="unqover")
 
 

@@ -31,7 +31,7 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     with caplog.at_level("INFO"):
         ours.predict()
     assert sum(counts) == audited(48) + 16
-    assert "32 rows are there from an earlier run" in caplog.text
+    assert "32 rows come from an earlier run" in caplog.text
     assert ours.out.read_bytes() == uninterrupted
     assert not ours.parts
     assert len(ours.finished) == 1
@@ -49,7 +49,7 @@ def test_a_truncated_part_is_made_again(
     counts = count_rows(monkeypatch)
     assert ours.predict().equals(uninterrupted)
     assert sum(counts) == audited(48) + 32
-    assert "0.parquet is damaged; what it held is asked again" in caplog.text
+    assert "0.parquet is damaged; its answers are asked again" in caplog.text
 
 
 def test_parts_of_another_run_are_not_taken(cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:

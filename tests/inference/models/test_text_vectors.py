@@ -112,9 +112,14 @@ def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..
 @pytest.mark.parametrize(
     ("kinds", "pooling", "files", "message"),
     [
-        ([*MODULES, "Dense"], {"pooling_mode": "mean"}, {}, r"modules.json has modules that are not read \(Dense\)"),
-        (["Transformer"], {}, {}, r"modules.json has modules that are not read \(Transformer\)"),
-        (["Router", "Pooling"], {"pooling_mode": "mean"}, {}, r"modules that are not read \(Router\)"),
+        (
+            [*MODULES, "Dense"],
+            {"pooling_mode": "mean"},
+            {},
+            r"modules.json has modules that biasgrid does not support \(Dense\)",
+        ),
+        (["Transformer"], {}, {}, r"modules.json has modules that biasgrid does not support \(Transformer\)"),
+        (["Router", "Pooling"], {"pooling_mode": "mean"}, {}, r"modules that biasgrid does not support \(Router\)"),
         (
             MODULES,
             {"pooling_mode_weightedmean_tokens": True},
@@ -123,13 +128,13 @@ def test_prompts_and_lower_case_are_those_of_the_checkpoint(encoder: Callable[..
         ),
         (MODULES, {"pooling_mode": ["cls", "mean"]}, {}, "pools by cls, mean; expected exactly one of mean, cls"),
         (MODULES, {}, {}, "1_Pooling/config.json pools by no mode"),
-        (MODULES, {"pooling_mode": "mean"}, {"modules": {}}, "modules.json holds no list of modules"),
+        (MODULES, {"pooling_mode": "mean"}, {"modules": {}}, "modules.json contains no list of modules"),
         (MODULES, {"pooling_mode": "mean"}, {"sentence_bert_config": {"max_seq_length": 0}}, "max_seq_length of 0"),
         (
             MODULES,
             {"pooling_mode": "mean", "include_prompt": False},
             {"config_sentence_transformers": {"prompts": {"a": "b"}, "default_prompt_name": "a"}},
-            "reads the prompt 'b' and leaves it out of its vectors; expected an encoder without",
+            "reads the prompt 'b' but leaves it out of its vectors; expected an encoder without",
         ),
     ],
 )

@@ -90,6 +90,6 @@ def test_half_an_interval_is_refused(tmp_path: Path, low: float | None, high: fl
     figure = OF_CELL | {"measure": "mu", "value": 0.1, "low": low, "high": high}
     (tmp_path / "mine.json").write_text(json.dumps({"figures": [figure]}))
     with pytest.raises(
-        InputError, match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither"
+        InputError, match=r"figures\[0\]: .*expected `low` and `high`, the smaller one first, or neither of them"
     ):
         read_reference_folders([tmp_path])

@@ -26,8 +26,10 @@ PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end
 
 def ask(
     model: Annotated[str, typer.Argument(help="a folder, a name on the hub, or a server's address")],
-    texts: Annotated[list[str] | None, typer.Argument(help="texts; without any, lines are read")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="a file with a text in each line")] = None,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="texts to ask; without any, lines are read from the terminal")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="a file with one text per line")] = None,
     labels: Labels = "",
     name: ServedName = None,
     key: ApiKey = None,
@@ -51,7 +53,7 @@ def ask(
     logging.basicConfig(level=logging.ERROR)
     with report_errors(), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
         if texts and file is not None:
-            raise UserError("texts and --file are given; expected one of them")
+            raise UserError("both texts and --file are given; expected only one of them")
         (tried,) = describe_models([model], labels, name, key)
         asker = Asker(tried, Path(folder))
         report_proxies(asker.config.models[tried.name].source.addresses)
@@ -59,11 +61,11 @@ def ask(
             source, lines = input_lines(texts, file)
             print_response(asker, read_typed_lines(tried.task, lines, source), as_json)
             return
-        print_text(f"{TEXT_FORMS[tried.task].written}\nAn empty line ends.", err=True)
+        print_text(f"{TEXT_FORMS[tried.task].written}\nAn empty line ends the input.", err=True)
         for line in typed_lines():
             # What one line gets wrong does not end the others.
             try:
-                print_response(asker, read_typed_lines(tried.task, [line], "what was typed"), as_json)
+                print_response(asker, read_typed_lines(tried.task, [line], "the typed input"), as_json)
             except UserError as error:
                 print_text(message_of(error), err=True)
 
@@ -75,7 +77,7 @@ def input_lines(texts: Sequence[str] | None, file: Path | None) -> tuple[str, li
     if texts:
         return "the command line", list(texts)
     if file is not None:
-        return str(file), read_text(file, "a text to ask in each line").splitlines()
+        return str(file), read_text(file, "one text to ask per line").splitlines()
     return "the standard input", sys.stdin.read().splitlines()
 
 

@@ -14,10 +14,10 @@ def audit(
     results: ResultsFolder,
     as_json: AsJson = False,
 ) -> None:
-    """Compares a run's files with its manifest: which are damaged, missing or foreign.
+    """Compares a run's files with its manifest, and names those that are damaged, missing or foreign.
 
-    The exit code is 1 if a file is damaged or missing, or if the last run failed. Then it also says why, and what is
-    still to be made.
+    The exit code is 1 if a file is damaged or missing, or if the last run failed. In that case it also says why, and
+    what is still missing.
     """
     from biasgrid.runs.audit import audit_results
     from biasgrid.runs.counts import json_data
@@ -31,9 +31,11 @@ def audit(
     else:
         for finding in found.findings:
             print_text(f"{finding.state:8} {results / finding.file}")
-        print_text(f"{found.files} files compared, {len(found.findings)} not as they were.")
+        print_text(f"{found.files} files compared, {len(found.findings)} changed, missing or foreign.")
         for store in found.stores:
-            print_text(f"{store.dataset}/{store.model}: {store.held} answers are paid for, {store.used} of them used.")
+            print_text(
+                f"{store.dataset}/{store.model}: {store.held} answers were paid for, and {store.used} of them are used."
+            )
         for failure in found.failures:
             print_text(f"The last run failed in {failure.rule} ({failure.log}): {failure.error}")
         if found.command:

@@ -14,15 +14,18 @@ from biasgrid.cli.output import print_text, report_errors
 def card(
     results: ResultsFolder,
     model: Annotated[str, typer.Option(help="name of the model")],
-    out: Annotated[Path | None, typer.Option(help="file to write to, in place of the terminal")] = None,
+    out: Annotated[Path | None, typer.Option(help="file to write, instead of printing to the terminal")] = None,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            help="what a dataset is on the hub, DATASET=OWNER/NAME:TASK: writes .eval_results/DATASET.yaml beside --out"
+            help=(
+                "the name of a dataset on the hub, as DATASET=OWNER/NAME:TASK; writes .eval_results/DATASET.yaml "
+                "beside --out"
+            )
         ),
     ] = None,
 ) -> None:
-    """Writes a model card's section in Markdown, after evaluation results in the hub's format (model-index)."""
+    """Writes a section of a model card in Markdown, headed by results in the hub's format (model-index)."""
     from biasgrid.base.files import write_text
     from biasgrid.report.card import card_of
     from biasgrid.report.findings import findings, read_tested
@@ -32,7 +35,9 @@ def card(
     from biasgrid.tables.claims.facts import GridFacts
 
     if benchmark and out is None:
-        raise typer.BadParameter("expected --out, beside which .eval_results is written", param_hint="--benchmark")
+        raise typer.BadParameter(
+            "expected --out, because .eval_results is written beside that file", param_hint="--benchmark"
+        )
     with report_errors():
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()

@@ -26,9 +26,9 @@ LONGEST_SENTENCE = 16
 
 def compare(
     results: ResultsFolder,
-    one: Annotated[str, typer.Argument(help="name of a model; or another folder of results, to compare both runs")],
-    other: Annotated[str | None, typer.Argument(help="name of the model to subtract")] = None,
-    dataset: Annotated[str | None, typer.Option(help="name of a dataset, in place of all")] = None,
+    one: Annotated[str, typer.Argument(help="name of a model, or another folder of results to compare two runs")],
+    other: Annotated[str | None, typer.Argument(help="name of the other model, whose number is subtracted")] = None,
+    dataset: Annotated[str | None, typer.Option(help="name of a dataset; default: all")] = None,
 ) -> None:
     """Shows how two models differ, or the same models in two runs: numbers, associations, sentences."""
     from biasgrid.stats.compare.results import compare_two_models, compare_two_runs
@@ -55,7 +55,9 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     paired = found.rows["paired"].drop_nulls()
     clusters = max(found.rows["clusters"].drop_nulls().to_list())
     how = (
-        "the same templates: each cluster is left out of both" if paired.all() else "unlike templates: variances add up"
+        "the same templates: each cluster is left out of both models"
+        if paired.all()
+        else "different templates: the variances of both models are added"
     )
     yield Text(f"{clusters} clusters, {how}", "dim")
     yield comparison_table(wholes.to_dicts(), found, width)
@@ -80,7 +82,7 @@ def reason_not_compared(rows: pl.DataFrame) -> str | None:
     if rows["difference"].count():
         return None
     reasons: list[str] = rows["reason"].drop_nulls().to_list()
-    return (reasons or ["nothing was measured of both"])[0]
+    return (reasons or ["nothing was measured for both models"])[0]
 
 
 def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:

@@ -33,21 +33,27 @@ class OutputFormat(Enum):
 
 def explain(
     results: ResultsFolder,
-    model: Annotated[str, typer.Option(help="a model of the run")],
-    dataset: Annotated[str, typer.Option(help="a dataset of the run")],
-    subject: Annotated[str | None, typer.Option(help="with --attribute: explains how both are associated")] = None,
+    model: Annotated[str, typer.Option(help="name of a model in the run")],
+    dataset: Annotated[str, typer.Option(help="name of a dataset in the run")],
+    subject: Annotated[
+        str | None, typer.Option(help="a subject; with --attribute, explains the association of the two")
+    ] = None,
     attribute: Annotated[str | None, typer.Option(help="the attribute")] = None,
-    bias_type: Annotated[str | None, typer.Option(help="with --group: explains the score or errors of a group")] = None,
+    bias_type: Annotated[
+        str | None, typer.Option(help="a measure; with --group, explains the score or the errors of that group")
+    ] = None,
     group: Annotated[str | None, typer.Option(help="the group or class")] = None,
-    measure: Annotated[str | None, typer.Option(help="a metric of a probe")] = None,
+    measure: Annotated[str | None, typer.Option(help="a metric of the probe")] = None,
     other: Annotated[str | None, typer.Option(help="show only comparisons with this subject or group")] = None,
     template: Annotated[int | None, typer.Option(min=0, help="show only this template")] = None,
     case: Annotated[int | None, typer.Option(min=0, help="show only this swap group, case, pair or item")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="how many swap groups, cases, pairs or items to show")] = 20,
-    every: Annotated[bool, typer.Option("--all", help="show all of them")] = False,
-    form: Annotated[OutputFormat, typer.Option("--format", help="how sentences are printed")] = OutputFormat.table,
+    limit: Annotated[int, typer.Option(min=1, help="number of swap groups, cases, pairs or items to show")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="show all swap groups, cases, pairs or items")] = False,
+    form: Annotated[
+        OutputFormat, typer.Option("--format", help="the output format of the sentences")
+    ] = OutputFormat.table,
 ) -> None:
-    """Shows the sentences behind a number, the strongest first, and computes the number again from all of them.
+    """Shows the sentences behind a number, the strongest first, and recomputes the number from all of them.
 
     The exit code is 1 if the result differs from the number in the table.
     """
@@ -107,8 +113,8 @@ def sentence(found: Explanation, shown: pl.DataFrame, of: int) -> str:
     what = f"{found.measure} ({found.options})" if found.options else found.measure
     value = "no value" if found.recomputed is None else f"{found.recomputed:.6g}"
     if found.stated is None:
-        table = f"where the table has none ({found.flag})" if found.flag else "where the table has none"
+        table = f"which has no value in the table ({found.flag})" if found.flag else "which has no value in the table"
     else:
         table = "as in the table" if found.agrees else f"but the table has {found.stated:.6g}; run again"
     counts = f"{shown['unit'].n_unique()} of {of} shown"
-    return f"{what} of all {found.n} is {value}, {table}; {counts}."
+    return f"{what} over all {found.n} is {value}, {table}; {counts}."

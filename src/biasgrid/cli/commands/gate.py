@@ -12,27 +12,29 @@ from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import print_text, report_errors
 
 MISSING_OF_TRIAL = (
-    "The rest is missing. To check the model on all of it, remove `limit` and set `sample: all` in the trial's config, "
-    "and run that first."
+    "The rest was not asked. To check the model on everything, remove `limit` and set `sample: all` in the trial's "
+    "config, then run that config first."
 )
 
 
 def gate(
     results: ResultsFolder,
     largest: Annotated[
-        list[str] | None, typer.Option("--max", help="DATASET.MEASURE=NUMBER, the largest value; may be repeated")
+        list[str] | None,
+        typer.Option("--max", help="largest value allowed, as DATASET.MEASURE=NUMBER; may be repeated"),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="a config with `thresholds`")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="name of a model to check, in place of all")] = None,
-    on: Annotated[Literal["interval", "value"], typer.Option(help="what is checked: the upper end, or the value")] = (
-        "interval"
-    ),
-    junit: Annotated[Path | None, typer.Option(help="write a JUnit file for pipelines")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="name of a model to check; default: all")] = None,
+    on: Annotated[
+        Literal["interval", "value"],
+        typer.Option(help="what is checked: the upper end of the interval, or the value itself"),
+    ] = ("interval"),
+    junit: Annotated[Path | None, typer.Option(help="JUnit file to write, for CI pipelines")] = None,
 ) -> None:
     """Checks measures against thresholds.
 
-    The exit code is 0 if all are within their thresholds, 1 if the upper end of an interval is above one, 3 if none is
-    but something is not measurable, and 2 for bad input.
+    The exit code is 0 if all measures are within their thresholds, 1 if the upper end of an interval is above its
+    threshold, 3 if none is above but something is not measurable, and 2 for bad input.
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (
@@ -60,7 +62,7 @@ def gate(
             ]
         if not thresholds:
             raise UserError(
-                "there is no threshold; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
+                "no threshold is given; expected --max DATASET.MEASURE=NUMBER, or --config with `thresholds`"
             )
         made = Results(results)
         provenance = made.provenance("summary.parquet")

@@ -44,7 +44,7 @@ def list_datasets() -> None:
         table.add_row(name, one.title, one.family, ", ".join(one.tasks), number_text(one.rows))
     console.print(fit_to_width(table, ["about", "models"], console.width, names=4))
     notes = dict.fromkeys(f"\n{one.family}: {one.asks}" for one in shipped.values())
-    ending = "\nEach has a control, NAME-placebo, which `try` and `init` ask with it."
+    ending = "\nEach has a control, NAME-placebo, which `try` and `init` include."
     console.print(Text("".join([*notes, ending]), style="dim"))
 
 

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from biasgrid.runs.plan import CellPlan, MachineRate, Plan, Totals
 
 MEANINGS = {
-    "~": "~ estimated: tokens from a sample, sizes from rows; the largest possible where a tokenizer is not fetched, "
-    "which may drop subjects, or texts are not written yet, which may be the same",
-    "-": "- not known before the model is fetched",
+    "~": (
+        "~ estimated: tokens from a sample, sizes from the number of rows. Before a tokenizer is fetched, which may "
+        "drop subjects, and before texts are written, some of which may be the same, the largest possible number is "
+        "shown"
+    ),
+    "-": "- unknown until the model is fetched",
 }
 CHARGES = ["requests", "written", "cost", "spent"]
 PLAN_FIRST_TO_GO = ("meas-\nured", "FLOP", "size", "written", "requests", "tokens", "done", "spent", "time", "cost")
@@ -48,15 +51,16 @@ def plan(
         float | None, typer.Option(min=1e-6, help="estimate times at this many instances per second")
     ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="show how wide intervals will be, by share asked")
+        bool, typer.Option("--intervals", help="show how wide the intervals will be for each share of the instances")
     ] = False,
     interval_width: Annotated[
-        float | None, typer.Option("--width", min=1e-6, help="show which share gives intervals as narrow as this")
+        float | None,
+        typer.Option("--width", min=1e-6, help="show the share of the instances that gives intervals of this width"),
     ] = None,
     word_lists: WordListsFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Shows what each cell of a grid costs and what is done; runs nothing.
+    """Shows what each cell of a grid costs and what is already done. Runs nothing.
 
     docs/outputs.md lists the keys of the JSON.
     """
@@ -134,11 +138,11 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
     from biasgrid.runs.plan import MachineRate
 
     totals = planned.totals
-    left = "for times give --rate TFLOPS or --rows-per-second INSTANCES"
+    left = "to estimate times, give --rate TFLOPS or --rows-per-second INSTANCES"
     if rate != MachineRate():
-        speed = f"{rate.rows_per_second:g} instances a second"
+        speed = f"{rate.rows_per_second:g} instances per second"
         if rate.rows_per_second is None:
-            speed = f"{rate.tflops:g} TFLOPS (10^12 operations a second)"
+            speed = f"{rate.tflops:g} TFLOPS (10^12 operations per second)"
         left = f"time left: {estimate_text(totals.seconds_left, time_text)}, at {speed}"
     shown_marks = {
         "-" if figure.value is None else "" if figure.exact else "~"
@@ -149,7 +153,7 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
         "",
         f"{totals.shards_done} of {totals.shards} shards predicted, {totals.measured} of {totals.cells} cells measured",
         left,
-        "size: of the predictions, in sums with the instances tables; done: shards",
+        "size: of the predictions; sums include the instances tables. done: shards",
         *(meaning for mark, meaning in MEANINGS.items() if mark in shown_marks),
         *(f"{model}: precision: auto would be {words}" for model, words in planned.faster.items()),
     ]
@@ -170,8 +174,8 @@ def forecast_table(
     from biasgrid.runs.forecast import ASSUMED
 
     assumption = (
-        f"assumed without a finished cell: clusters differ by {ASSUMED} (standard deviation), in samples as noise of "
-        "single instances"
+        f"assumed, because no cell is finished: clusters differ by {ASSUMED} (standard deviation), in samples by as "
+        "much as the noise of single instances"
     )
     times = ["time"] if with_times else []
     table = terminal_table(["asked"], ["instances", *times, "width", "found"], columns)
@@ -188,8 +192,8 @@ def forecast_table(
             table.add_row(f"  {step.share:.0%}", *numbers)
     lines = [
         "",
-        "asked: share of what the config asks; width: of an interval over templates, from end to end; found: the "
-        "size found in 80 % of cells; -: fewer than 2 clusters",
+        "asked: share of what the config asks; width: from end to end of an interval over templates; found: the size "
+        "of an effect detected in 80 % of cells; -: fewer than 2 clusters",
         *(forecast_basis(forecast) for forecast in forecasts),
         *([assumption] if any(not forecast.cells for forecast in forecasts) else []),
         *(width_answer(forecast, width) for forecast in forecasts if width is not None),
@@ -224,8 +228,8 @@ def width_answer(forecast: Forecast, width: float | None) -> str:
             f"{name}: a width of {width:g} needs {forecast.wanted:.2g} of it (sample: {{share: {forecast.wanted:.2g}}})"
         )
     needed = (
-        f"{forecast.clusters_wanted} clusters like these would do"
+        f"{forecast.clusters_wanted} clusters like these would be enough"
         if forecast.clusters_wanted
-        else "1000 clusters would not do either"
+        else "even 1000 clusters would not be enough"
     )
     return f"{name}: no sample has a width of {width:g}, which has {template_clusters_text(forecast)}; {needed}"

@@ -15,33 +15,34 @@ COLUMNS = ("dataset", "variant", "instance", "text", "candidates")
 
 
 def preview(
-    configs: Annotated[list[Path], typer.Argument(help="a config; with --sample also several", metavar="CONFIG...")],
-    dataset: Annotated[str | None, typer.Option(help="name of a dataset; with --sample all without it")] = None,
-    model: Annotated[str | None, typer.Option(help="name of a model: shows its answers too")] = None,
-    rows: Annotated[int, typer.Option(min=1, help="how many instances")] = 8,
+    configs: Annotated[list[Path], typer.Argument(help="a config; with --sample, one or more", metavar="CONFIG...")],
+    dataset: Annotated[str | None, typer.Option(help="name of a dataset; with --sample, default: all")] = None,
+    model: Annotated[str | None, typer.Option(help="name of a model whose answers are shown too")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="number of instances to show")] = 8,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="prints so many random instances of each variant of each dataset")
+        int | None, typer.Option(min=1, help="print this many random instances of each variant of each dataset")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="which instances --sample takes")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the random sample")] = 1,
     word_lists: WordListsFolder = None,
 ) -> None:
-    """Shows the first instances of a dataset as a model gets them; with --model, its answers too.
+    """Shows the first instances of a dataset as a model receives them and, with --model, its answers.
 
-    With --sample, prints a random sample of all datasets for people who read them: a line for each instance with
-    dataset, variant, number, text and candidates, with a tab between two. What one text has in several parts stands
-    behind bars, and line ends of prompts are written as "/".
+    With --sample, prints a random sample of all datasets to be read by people. Each line is an instance: dataset,
+    variant, number, text and candidates, separated by tabs. Vertical bars separate the parts of a text, and "/" stands
+    for a line break in a prompt.
     """
     with report_errors():
         if sample is not None:
             if model is not None:
                 raise UserError(
-                    "--sample and --model are given; expected one of them, as answers are shown of first rows"
+                    "both --sample and --model are given; expected one of them, because answers are shown only for "
+                    "the first rows"
                 )
             print_sample(configs, dataset, sample, seed, word_lists)
             return
         if len(configs) > 1 or dataset is None:
             given = f"{len(configs)} configs" if len(configs) > 1 else "no --dataset"
-            raise UserError(f"{given}; expected one config and --dataset, or --sample for a sample of all datasets")
+            raise UserError(f"{given}; expected one config and --dataset, or --sample to draw from all datasets")
         print_first_rows(configs[0], dataset, model, rows, word_lists)
 
 

@@ -15,7 +15,7 @@ from biasgrid.cli.output import print_text, report_errors
 def provenance(
     file: Annotated[Path, typer.Argument(help="a table of the results, such as results/summary.parquet")],
 ) -> None:
-    """Prints who made a table, as JSON: code, config, inputs, models, precision, machine."""
+    """Prints what made a table, as JSON: code, config, inputs, models, precision, machine."""
     from biasgrid.tables.files import read_provenance
 
     with report_errors():
@@ -24,8 +24,8 @@ def provenance(
         file = beside if file.suffix == ".csv" and beside.exists() else file
         if file.suffix != ".parquet":
             raise UserError(
-                f"{file}: not a table; expected a .parquet file of the results (`manifest.json` there says who made "
-                "all cells)"
+                f"{file}: not a table; expected a .parquet file of the results (`manifest.json` there says what made "
+                "each cell)"
             )
         if not file.exists():
             raise UserError(f"there is no {file}; expected a table of the results")

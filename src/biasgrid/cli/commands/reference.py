@@ -20,20 +20,20 @@ OWN_REFERENCES = Path("references")
 """The default folder of one's own references."""
 
 reference = typer.Typer(
-    cls=Commands, no_args_is_help=True, help="Keeps measured models as references, and puts runs beside them."
+    cls=Commands, no_args_is_help=True, help="Saves measured models as references, and compares runs with references."
 )
 MeasuredResults = Annotated[Path, typer.Argument(help="folder of results, such as results/try-mine")]
-Folder = Annotated[Path, typer.Option("--folder", help="folder of your own references")]
+Folder = Annotated[Path, typer.Option("--folder", help="folder with your own references")]
 
 
 @reference.command(cls=Command, epilog="Example: `biasgrid reference add results --model b --name mine`")
 def add(
     results: MeasuredResults,
-    model: Annotated[list[str] | None, typer.Option(help="name of a model, in place of all from the hub")] = None,
-    name: Annotated[str | None, typer.Option(help="name of the file, in place of the results' name")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="name of a model; default: all models from the hub")] = None,
+    name: Annotated[str | None, typer.Option(help="name of the file; default: the name of the results")] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
-    """Keeps the measures of a run's models of the hub, with what they were asked and how."""
+    """Saves the measures of a run's models from the hub as a reference, with what they were asked and how."""
     from biasgrid.base.files import write_text
     from biasgrid.runs.references import public_models, references_of_run
 
@@ -47,7 +47,7 @@ def add(
 
 @reference.command("list", cls=Command, epilog="Example: `biasgrid reference list`")
 def list_references(folder: Folder = OWN_REFERENCES) -> None:
-    """Lists the references: those that come with biasgrid, and your own."""
+    """Lists the references that come with biasgrid, and your own."""
     with report_errors():
         known = references_of(folder)
     for file, stored in known.items():
@@ -60,11 +60,11 @@ def list_references(folder: Folder = OWN_REFERENCES) -> None:
 def compare_with_references(
     results: MeasuredResults,
     name: Annotated[
-        list[str] | None, typer.Argument(help="files or models that `reference list` names, in place of all")
+        list[str] | None, typer.Argument(help="files or models that `reference list` shows; default: all")
     ] = None,
     folder: Folder = OWN_REFERENCES,
 ) -> None:
-    """Puts the measures of a run beside references, and says of each whether the two may be compared."""
+    """Compares the measures of a run with references, and says for each whether the two are comparable."""
     with report_errors():
         print_beside(results, folder, name or [], all_of_them=True)
 
@@ -100,7 +100,9 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
         if all_of_them or not pair.reasons
     ]
     if not pairs and all_of_them:
-        raise UserError(f"no reference has a dataset and a measure of {results}; expected the same names")
+        raise UserError(
+            f"no reference has a dataset and a measure in common with {results}; expected datasets with the same names"
+        )
     if pairs:
         console.print(reference_table(pairs))
 

@@ -15,11 +15,12 @@ from biasgrid.cli.output import report_errors
 
 def run(
     config: ConfigPath,
-    cores: Annotated[int | None, typer.Option(min=1, help="how many processors to use, in place of all")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="number of processors to use; default: all")] = None,
 ) -> None:
-    """Runs a config to its end, with a bar; finished work is kept, and only what has changed is made again.
+    """Runs a config to its end and shows the progress. Finished work is kept; only what has changed is redone.
 
-    For a cluster, single files or other options of Snakemake, use `snakemake --configfile CONFIG` itself.
+    To run on a cluster, to make single files or to use other options of Snakemake, use `snakemake --configfile CONFIG`
+    itself.
     """
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end

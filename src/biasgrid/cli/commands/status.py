@@ -33,7 +33,7 @@ COLOURS: dict[ShardState, str] = {
 
 
 def status(config: ConfigPath, word_lists: WordListsFolder = None, as_json: AsJson = False) -> None:
-    """Shows what of a grid is done, running, failed and waiting.
+    """Shows which parts of a grid are done, running, failed or waiting.
 
     docs/outputs.md lists the keys of the JSON.
     """
@@ -67,12 +67,14 @@ def status_table(now: Status, width: int) -> RenderableType:
             state = Text(each.state, style=COLOURS[each.state])
             table.add_row(f"  {cell_name(each)}", state, *status_numbers(each), *made)
     add_sums(table, "total", now.totals)
-    found = f"{number_text(now.totals.found)} of these rows were found in what earlier runs had finished"
+    found = f"{number_text(now.totals.found)} of these rows come from earlier runs"
     statuses = (*now.cells, *now.scorers)
     failures = [*(failure for each in statuses for failure in each.failures), *now.failures]
     notes = [Text(f"\n{found}", style="dim")] if now.totals.found else []
     if now.failed_manifest:
-        notes.append(Text(f"\nThe last run failed: {now.failed_manifest} says what, why, and what is missing"))
+        notes.append(
+            Text(f"\nThe last run failed: {now.failed_manifest} says what failed, why, and what is still missing")
+        )
     parts = [*notes, *reasons_not_measurable(now.cells), *(failure_text(failure) for failure in failures)]
     return Group(fit_to_width(table, STATUS_FIRST_TO_GO, width), *parts)
 

@@ -30,7 +30,7 @@ HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias typ
 
 
 def summary(results: ResultsFolder) -> None:
-    """Prints the measures of each cell and bias type, what was found, and where the report is."""
+    """Prints the measures of each cell and bias type, the findings, and the path of the report."""
     with report_errors():
         print_summary(results)
 
@@ -128,23 +128,23 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
     if any(row["null_mean"] is not None and row["low"] is None for row in numbers):
         lines.append(">c: noise alone would give c")
     if tests:
-        lines.append(f"{TESTS}: significant (q <= 0.05, the expected share of false ones), of those tested")
+        lines.append(f"{TESTS}: significant of those tested (q <= 0.05: at most 5 % of these are expected to be false)")
     if any(row["left_out"] for row in tests):
-        lines.append("(+d): d more could not be tested, with so few clusters")
+        lines.append("(+d): d more could not be tested, because there are too few clusters")
     lines += [
         f"{row['measure']} of {row['dataset']}, {row['model']}: over {row['n']:,} of {row['n'] + row['left_out']:,}; "
-        "of the others nothing is known"
+        "nothing is known about the others"
         for row in numbers
         if is_size(row["measure"]) and row["left_out"]
     ]
     lines += facts.relative_sentences(numbers)
     if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
-        lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half of the range)")
+        lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half the range)")
     ranges = [row for row in numbers if row["mark"] and " to " in row["mark"]]
     if ranges:
-        lines.append("A to C: the interval has several marks")
+        lines.append("A to C: the interval covers several marks")
     lines += [
-        f"{row['measure']} ({row['dataset']}, {row['model']}): one mark with {row['more_items']:,} more items"
+        f"{row['measure']} ({row['dataset']}, {row['model']}): a single mark needs {row['more_items']:,} more items"
         for row in ranges
         if row["more_items"]
     ]
@@ -264,7 +264,8 @@ def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     path = results / SUMMARY_TABLE
     if not path.exists():
         raise UserError(
-            f"there is no {path}: the run has not finished, or not begun; `biasgrid status CONFIG` says how far it is"
+            f"there is no {path}: the run has not finished, or has not started; `biasgrid status CONFIG` shows its "
+            "progress"
         )
     return read_table(path, SUMMARY), read_provenance(path)
 

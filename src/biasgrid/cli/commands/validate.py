@@ -10,7 +10,7 @@ from biasgrid.cli.output import console, print_text, report_errors
 def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """Checks a config, its word lists and other files; asks no model.
 
-    The code of the config's plugins, and of probes in Python, is run: validate only what you trust.
+    This runs the code of the config's plugins and of probes in Python: validate only what you trust.
     """
     from biasgrid.config import load_word_lists
     from biasgrid.config.checks import models_left_out
@@ -40,4 +40,4 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     for warning in warnings:
         print_text(warning)
     for file in large:
-        print_text(f"{file}: larger than {LARGEST_INPUT // 2**20} MiB; its job will tell whether it has faults")
+        print_text(f"{file}: larger than {LARGEST_INPUT // 2**20} MiB, so only its job will check it")

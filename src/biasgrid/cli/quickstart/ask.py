@@ -87,7 +87,7 @@ def typed_line(task: str, line: str) -> TypedText:
     form = TEXT_FORMS[task]
     parts = [part.strip().replace(LINE_BREAK, "\n") for part in PART_SEPARATOR.split(line.strip())]
     if not all(parts):
-        raise TypedTextError("an empty part" if len(parts) > 1 else "nothing is asked", form.written)
+        raise TypedTextError("there is an empty part" if len(parts) > 1 else "nothing is asked", form.written)
     if len(parts) < form.fewest or (form.most is not None and len(parts) > form.most):
         raise TypedTextError(f"{line.strip()!r} has {len(parts)} part{'s' * (len(parts) > 1)}", form.written)
     return form.read(parts)
@@ -104,7 +104,9 @@ def read_question(parts: Sequence[str]) -> TypedText:
     for number, name in enumerate(names, start=1):
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context)
         if found is None:
-            raise TypedTextError(f"{name!r} is not in the context {context!r}", "names as they are written there")
+            raise TypedTextError(
+                f"{name!r} is not in the context {context!r}", "names exactly as the context writes them"
+            )
         row |= {f"candidate{number}": name, f"position{number}": found.start()}
     return TypedText([context, question], row, "span", names)
 
@@ -139,12 +141,12 @@ TEXT_FORMS: Mapping[str, TextForm] = {
         {"target_scoring": "joint", "ranks": True},
     ),
     "text-generation": TextForm(
-        "PROMPT, which is answered, or PROMPT | OPTION | OPTION, such as: Is the sky blue? Yes or No? | Yes | No",
+        "PROMPT for a free answer, or PROMPT | OPTION | OPTION, such as: Is the sky blue? Yes or No? | Yes | No",
         1,
         None,
         read_prompt,
     ),
-    "text-classification": TextForm("TEXT, or TEXT | SECOND TEXT of models that read pairs", 1, 2, read_text_pair),
+    "text-classification": TextForm("TEXT, or TEXT | SECOND TEXT for models that read pairs", 1, 2, read_text_pair),
 }
 """How models are asked, by task."""
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from biasgrid.config import Config
 
 NOTES = {
-    "limit": "a quick trial: without it, and with `sample: all`, the whole is asked, and nothing a second time",
-    "figures": "without this line, those of most readers are drawn",
-    "word_lists": "CONTENT WARNING: these hold stereotypes, because they measure them",
+    "limit": "a quick trial; remove this line and set `sample: all` to ask everything (finished answers are kept)",
+    "figures": "without this line, only the figures for most readers are drawn",
+    "word_lists": "CONTENT WARNING: these contain stereotypes, because they measure them",
 }
 Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
-Labels = Annotated[str, typer.Option(help="classes of a classifier: negative=LABEL_0,positive=LABEL_1")]
-ServedName = Annotated[str | None, typer.Option("--name", help="what a server calls the model")]
+Labels = Annotated[str, typer.Option(help="classes of a classifier, such as negative=LABEL_0,positive=LABEL_1")]
+ServedName = Annotated[str | None, typer.Option("--name", help="name of the model on the server")]
 ApiKey = Annotated[str | None, typer.Option("--key", help="environment variable that holds the server's key")]
 
 
@@ -33,22 +33,25 @@ def try_model(
     model: Annotated[str, typer.Argument(help="a folder, a name on the hub, or a server's address")],
     on: Datasets = "",
     minutes: Annotated[
-        float | None, typer.Option(min=0.1, help="ask less, so that it takes about so long on two processors")
+        float | None,
+        typer.Option(min=0.1, help="ask less, so that the trial takes about this many minutes on two processors"),
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(help="other models to measure, or labels of references; separated by commas, or repeated"),
+        typer.Option(
+            help="other models to measure, or labels of references to compare with; separated by commas, or repeated"
+        ),
     ] = None,
     labels: Labels = "",
     name: ServedName = None,
     key: ApiKey = None,
-    folder: Annotated[Path, typer.Option(help="folder for the config")] = Path(),
-    figures: Annotated[bool, typer.Option("--figures", help="draw figures for papers, too")] = False,
+    folder: Annotated[Path, typer.Option(help="folder in which the config is written")] = Path(),
+    figures: Annotated[bool, typer.Option("--figures", help="also draw figures for papers")] = False,
 ) -> None:
-    """Measures one model in minutes: its bias, how sure that is, and a config to go on with.
+    """Measures one model in minutes: prints its bias with intervals, and writes a config for larger runs.
 
-    Without --on, asks the first dataset that fits the model's task. How much is asked depends on the model's size
-    alone, so that the same command asks the same on every machine.
+    Without --on, asks the first dataset that fits the model's task. How much is asked depends only on the size of the
+    model, so the same command asks the same on every machine.
     """
     from biasgrid.cli.commands.summary import print_summary
     from biasgrid.cli.live_run import run_to_the_end
@@ -80,7 +83,7 @@ def try_model(
         print_differences(results, tried)
         print_references(results, references)
     left = [dataset for dataset in fitting if dataset not in content["datasets"]]
-    print_text(f"Config: {config}; to go on after a change, such as removing `limit`: {command}")
+    print_text(f"Config: {config}; after a change, such as removing `limit`, run: {command}")
     if left:
         print_text(f"Other datasets that fit: --on {','.join(left)}")
 
@@ -139,12 +142,17 @@ def demo(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="folder for the workflow and its results; by default biasgrid-demo, or a checkout that you are in"
+            help=(
+                "folder for the workflow and its results; default: biasgrid-demo, or the current folder if it is a "
+                "checkout"
+            )
         ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="twelve models and eleven datasets, in five minutes")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="run twelve models and eleven datasets, in five minutes")
+    ] = False,
 ) -> None:
-    """Makes the demo: tiny models with a synthetic bias, measured from word lists to report. No network, no GPU."""
+    """Runs the demo: tiny models with a synthetic bias, from word lists to report. Needs no network and no GPU."""
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.runs.workflow import demo_folder, set_up
@@ -164,9 +172,9 @@ def init(
     models: Annotated[str, typer.Option(help="folders or names on the hub, separated by commas")],
     on: Datasets = "",
     labels: Labels = "",
-    config: Annotated[Path, typer.Option("--config", help="the file to write")] = Path("config.yaml"),
+    config: Annotated[Path, typer.Option("--config", help="config file to write")] = Path("config.yaml"),
 ) -> None:
-    """Writes a config for your models, with every dataset that fits them; generative ones are asked samples."""
+    """Writes a config for your models with every dataset that fits them. Generative models are asked samples."""
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
@@ -175,9 +183,9 @@ def init(
 
     with report_errors():
         if config.exists():
-            raise UserError(f"there is a {config} already; expected --config with another name")
+            raise UserError(f"{config} already exists; expected --config with a different name")
         if not comma_separated(models):
-            raise UserError("--models names no model; expected one or more, separated by commas")
+            raise UserError("--models names no model; expected one or more models, separated by commas")
         tried = describe_models(comma_separated(models), labels, None, None)
         content, fitting = config_template(tried, config.parent / "results", on)
         for note in leave_out_pronouns(content["datasets"], tried):
@@ -211,11 +219,13 @@ def describe_models(models: Sequence[str], labels: str, name: str | None, key: s
 
     meant = [part.partition("=") for part in comma_separated(labels)]
     if not all(equals for _, equals, _ in meant):
-        raise UserError(f"--labels {labels}; expected pairs such as negative=LABEL_0,positive=LABEL_1")
+        raise UserError(
+            f"--labels {labels}; expected pairs separated by commas, such as negative=LABEL_0,positive=LABEL_1"
+        )
     tried = [describe_model(model, {own: theirs for own, _, theirs in meant}, name, key) for model in models]
     if len({one.name for one in tried}) < len(tried):
         raise UserError(
-            f"models whose names end alike: {', '.join(models)}; expected names that differ in their last part"
+            f"models with the same last part of the name: {', '.join(models)}; expected a different last part for each"
         )
     return tried
 

@@ -77,14 +77,14 @@ def make_config(
         "run": {"models": [one.name for one in tried], "datasets": list(datasets)},
     }
     # What is selected need not fit yet, as a whole check would ask for.
-    config = Config.model_validate(content, context=registry_of([], "the starter config"))
+    config = Config.model_validate(content, context=registry_of([], "the config template"))
     answered = [name for name in datasets if any(config.fits(one.name, name) for one in tried)]
     fitting = [name for name in answered if "control_of" not in datasets[name]]
     chosen = [name for name in wanted or fitting if name in answered]
     if not chosen:
         tasks = ", ".join(dict.fromkeys(one.task for one in tried))
-        wanted_names = f"{', '.join(wanted)} are" if wanted else "no dataset is"
-        raise UserError(f"{wanted_names} not for models of {tasks}; expected {one_of(fitting)}")
+        wanted_names = f"{', '.join(wanted)} are not" if wanted else "no dataset is"
+        raise UserError(f"{wanted_names} for models of {tasks}; expected {one_of(fitting)}")
     chosen += [name for name in answered if datasets[name].get("control_of") in chosen and name not in chosen]
     content["datasets"] = {name: datasets[name] for name in chosen}
     content["run"] = {"models": [one.name for one in tried], "datasets": chosen}

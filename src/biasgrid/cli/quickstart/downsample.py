@@ -60,8 +60,11 @@ class TrialSize(NamedTuple):
         if self.minutes is None:
             return ""
         if self.rows < self.whole:
-            return f"--minutes {self.minutes:g} lowers it from about {self.whole:,} rows to {self.rows:,}."
-        return f"The model's size decides how much is asked: --minutes {self.minutes:g} does not lower it."
+            return f"--minutes {self.minutes:g} lowers the number of rows from about {self.whole:,} to {self.rows:,}."
+        return (
+            f"--minutes {self.minutes:g} changes nothing: the size of the model already limits the trial to about "
+            f"{self.rows:,} rows."
+        )
 
 
 def trial_size(models: Sequence[DescribedModel], minutes: float | None) -> TrialSize:

@@ -110,7 +110,7 @@ def check_is_checkpoint(model: str) -> None:
     """
     within = sorted(path.parent.name for path in Path(model).glob(f"*/{CONFIG}"))
     if within and not Path(model, CONFIG).is_file():
-        raise UserError(f"{model}: a folder of folders; expected the folder of one model: {first_few(within, 8)}")
+        raise UserError(f"{model}: is a folder of folders; expected the folder of one model: {first_few(within, 8)}")
 
 
 def check_is_hub_name(model: str) -> None:
@@ -121,7 +121,7 @@ def check_is_hub_name(model: str) -> None:
     """
     path = Path(model)
     if path.is_file():
-        raise UserError(f"{model}: a file; expected the folder of the model: {path.parent}")
+        raise UserError(f"{model}: is a file; expected the folder of the model: {path.parent}")
     if re.match(r"[./~\\]|[A-Za-z]:", model) or len(path.parts) > HUB_PARTS:
         raise UserError(f"{model}: {missing_path(path)}; expected the folder of a model")
 
@@ -192,7 +192,7 @@ def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[Desc
         ]
         if unknown:
             del section["pronouns"]
-            yield f"{name}: pronouns are left out, as {first_few(unknown)} is not one token of the model"
+            yield f"{name}: pronouns are left out, because {first_few(unknown)} is not a single token of the model"
 
 
 def mask_token_of(model: str, folder: Path) -> str:
@@ -203,7 +203,10 @@ def mask_token_of(model: str, folder: Path) -> str:
     """
     mask = read_tokenizer(model, folder).mask_token
     if mask is None:
-        raise UserError(f"{model}: its tokenizer has no mask token; expected one, as it is a masked language model")
+        raise UserError(
+            f"{model}: its tokenizer has no mask token, which a masked language model needs; expected the tokenizer "
+            "of the model"
+        )
     return str(mask)
 
 

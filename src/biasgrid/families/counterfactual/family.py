@@ -49,7 +49,7 @@ class Counterfactual(Family):
     name = "counterfactual"
     place = 2
     unit = "cases"
-    asks = "the same text about one group after another"
+    asks = "the same text, once for each group"
     Section = CounterfactualDataset
     yields_sums = True
     is_synthetic = True
@@ -57,7 +57,7 @@ class Counterfactual(Family):
     instance_bytes = 6.3
     sorts = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
-    expected = "the task and, of classifiers, the `labels` of counterfactual datasets"
+    expected = "a model with the task of a counterfactual dataset and, for classifiers, its `labels`"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: models of the dataset's task are, classifiers only if they have its classes."""
@@ -141,7 +141,7 @@ class Counterfactual(Family):
                 yield from training_faults(grid, source, name, train.dataset)
             elif train.dataset is not None:
                 problem = f"{train.dataset!r}, for the task {model.task!r}"
-                yield Fault(source, key, problem, f"no such key but for {CLASSIFICATION}")
+                yield Fault(source, key, problem, f"this key only for {CLASSIFICATION}")
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields comparisons of groups that cannot be computed of selected datasets."""
@@ -158,7 +158,7 @@ class Counterfactual(Family):
         templates = str(self.files(grid, dataset, variant).templates)
         task = next((template.task for template in lists.templates if template.task != section.task), None)
         if task is not None:
-            problem = f"{section.task!r}, but {templates} holds templates for {task!r}"
+            problem = f"{section.task!r}, but {templates} contains templates for {task!r}"
             yield Fault(source, f"datasets.{dataset}.task", problem, "templates for models of the task")
         classes = 1 + max((template.label for template in lists.templates if template.label is not None), default=-1)
         most = max((len(template.targets or ()) for template in lists.templates), default=0)
@@ -169,7 +169,7 @@ class Counterfactual(Family):
                 yield Fault(source, key, problem, f"an index from 0 to {most - 1}")
         if task is None and classes > len(section.labels):
             problem = f"names {len(section.labels)} classes, but {templates} has the class {classes - 1}"
-            yield Fault(source, f"datasets.{dataset}.labels", problem, "a name for every class from 0")
+            yield Fault(source, f"datasets.{dataset}.labels", problem, "a name for each class, counted from 0")
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Says whether a model is trained on this dataset's cases."""

@@ -7,11 +7,13 @@ import polars as pl
 from biasgrid.tables.schema import column
 
 KEYS = {
-    "case": column(pl.UInt32, description="template and fillings; its instances differ only in the term"),
+    "case": column(pl.UInt32, description="template and fillings; the instances of a case differ only in the term"),
     "swapped_case": column(
         pl.UInt32,
-        description="the case with the fillings of each placeholder (<x>, <x:2>) in reversed order; null if it is "
-        "the same",
+        description=(
+            "the case in which the fillings of each placeholder (<x>, <x:2>) are in reversed order; null if that is "
+            "the same case"
+        ),
         nullable=True,
     ),
     "template": column(pl.UInt16, description="the template, numbered from 0"),

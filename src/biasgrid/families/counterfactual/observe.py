@@ -22,7 +22,7 @@ OBSERVATIONS = table(
     {
         "instance": column(pl.UInt32, description="the instance"),
         "part": column(pl.Boolean, description="whether this is one part of an intersection"),
-        "case": column(pl.UInt32, description="template and fillings; its instances differ only in the term"),
+        "case": column(pl.UInt32, description="template and fillings; the instances of a case differ only in the term"),
         "swapped_case": column(pl.UInt32, description="the case with the fillings in reversed order", nullable=True),
         "template": column(pl.UInt16, description="the template, numbered from 0"),
         "bias_type": column(

@@ -36,7 +36,7 @@ CASE_PLACEHOLDER = re.compile(r"<(?P<name>\w+)(?::(?P<number>\d+))?>")
 WORD_TOKEN = re.compile(r"<\w+>")
 MASK_TOKEN = "[MASK]"
 """How texts write the mask, whatever a model's own is."""
-FILLINGS_EXPECTED = "a folder of files with one filling per line, or one such file"
+FILLINGS_EXPECTED = "a file with one filling per line, or a folder of such files"
 JSON_TYPES: dict[type, str] = {
     dict: "an object",
     list: "a list",
@@ -195,7 +195,10 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
     of = {token: list(known.values()) for token, known in fillings.items()}
     for token, known in fillings.items():
         for text, other in similar_names(known, normal_form):
-            problem = f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in another normal form"
+            problem = (
+                f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in a different Unicode "
+                "normal form"
+            )
             expected = f"every filling of {token!r} once, or all in the normal form NFC"
             faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))
     return Fillings(of, complete=len(faults) == before, named=path is not None)
@@ -380,5 +383,5 @@ def read_object(path: Path, expected: str, faults: list[Fault]) -> dict[str, Any
         return None
     if isinstance(content, dict):
         return content
-    faults.append(Fault(str(path), "", f"holds {json_type(content)}", expected))
+    faults.append(Fault(str(path), "", f"contains {json_type(content)}", expected))
     return None

@@ -64,7 +64,9 @@ def read(files: CasePackFiles) -> tuple[CasePack, list[Fault]]:
     pack = CasePack(group_tokens, templates, used, biases, files.sample)
     if not faults and pack.instances > MOST_CASE_INSTANCES:
         problem = f"{pack.instances:,} instances"
-        faults.append(Fault(str(files.templates), "", problem, f"at most {MOST_CASE_INSTANCES:,}: fewer placeholders"))
+        faults.append(
+            Fault(str(files.templates), "", problem, f"at most {MOST_CASE_INSTANCES:,}: use fewer placeholders")
+        )
     return pack, list(dict.fromkeys(faults))
 
 
@@ -106,8 +108,10 @@ def read_groups_of_bias(file: str, bias_type: str, content: Any, faults: list[Fa
         for term in dict.fromkeys(map(fold_name, terms)):
             other = group_of.setdefault(term, group)
             if other != group:
-                problem = f"the term {as_json(term)} is in the group {as_json(other)} too"
-                faults.append(Fault(file, f"{bias_type}.{group}", problem, "every term in one group of a bias type"))
+                problem = f"the term {as_json(term)} is already in the group {as_json(other)}"
+                faults.append(
+                    Fault(file, f"{bias_type}.{group}", problem, "each term in only one group of a bias type")
+                )
     return groups
 
 
@@ -127,7 +131,7 @@ def read_terms(file: str, where: str, content: Any, faults: list[Fault]) -> list
     check_alike(file, where, "term", terms, faults)
     for term, count in Counter(terms).items():
         if count > 1:
-            faults.append(Fault(file, where, f"{as_json(term)} appears {count} times", "every term once in a group"))
+            faults.append(Fault(file, where, f"{as_json(term)} appears {count} times", "each term once in a group"))
     return terms
 
 
@@ -136,8 +140,8 @@ def term_problem(term: Any) -> str | None:
     if not isinstance(term, str):
         return f"is {json_type(term)}"
     if MASK_TOKEN in term:
-        return f"{as_json(term)} holds a mask"
-    return f"{as_json(term)} holds a placeholder, which nothing fills" if CASE_PLACEHOLDER.search(term) else None
+        return f"{as_json(term)} contains a mask"
+    return f"{as_json(term)} contains a placeholder that nothing fills" if CASE_PLACEHOLDER.search(term) else None
 
 
 def check_names(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
@@ -146,8 +150,8 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
     for name in names:
         # At the end of a name the sign would make a join with the one that follows it.
         if JOIN in f" {name} ":
-            expected = f"none there: {JOIN!r} joins the parts of an intersection"
-            faults.append(Fault(file, where, f"the {what} {as_json(name)} holds & as a word", expected))
+            expected = f"no & as a word: {JOIN!r} joins the parts of an intersection"
+            faults.append(Fault(file, where, f"the {what} {as_json(name)} contains & as a word", expected))
         elif problem := spacing_problem(name):
             faults.append(Fault(file, where, f"the {what} {as_json(name)} {problem}", SPACING))
 
@@ -155,7 +159,7 @@ def check_names(file: str, where: str, what: str, names: Iterable[str], faults: 
 def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: list[Fault]) -> None:
     """Reports names that are others but for case or their normal form."""
     for name, other in similar_names(names):
-        problem = f"the {what} {as_json(name)} is {as_json(other)} but for case or normal form"
+        problem = f"the {what} {as_json(name)} differs from {as_json(other)} only in case or normal form"
         faults.append(Fault(file, where, problem, f"every {what} once"))
 
 
@@ -167,7 +171,7 @@ def check_group_tokens(file: str, biases: dict[str, GroupTerms], tokens: Collect
                 # What has the form of a placeholder is reported as one.
                 held = [token for token in tokens if token in term and not CASE_PLACEHOLDER.search(term)]
                 for token in held:
-                    problem = f"the term {as_json(term)} holds the group token {token}"
+                    problem = f"the term {as_json(term)} contains the group token {token}"
                     faults.append(Fault(file, f"{bias_type}.{group}", problem, "terms without group tokens"))
 
 
@@ -177,8 +181,12 @@ def texts_of_fillings(fillings: Iterable[Filling], group_tokens: Collection[str]
     for filling in fillings:
         (parts,) = split_texts([filling.text], list(group_tokens))
         if any(isinstance(part, Slot) for part in parts):
-            problem = f"{filling.text!r} holds a placeholder, which nothing fills"
-            faults.append(Fault(filling.file, f"line {filling.line}", problem, "a text, at most with a group token"))
+            problem = f"{filling.text!r} contains a placeholder that nothing fills"
+            faults.append(
+                Fault(
+                    filling.file, f"line {filling.line}", problem, "a text with no placeholder other than a group token"
+                )
+            )
         texts.append(readable_text(parts))
     return list(dict.fromkeys(texts))
 

@@ -20,36 +20,42 @@ USUAL_CLASSES = ("positive", "entailment")
 class CounterfactualDataset(DatasetSection):
     """A dataset of cases, each asked with the terms of all groups: a column of the grid. Files lie in `word_lists`."""
 
-    family: Literal["counterfactual"] = Field(description="what is asked and how it is measured")
+    family: Literal["counterfactual"] = Field(description="what is asked, and how it is measured")
     task: Literal["fill-mask", "question-answering", "text-classification"] = Field(
-        description="task of the models that it is for"
+        description="task of the models that are asked"
     )
-    templates: str = Field(description="template file, or a folder of them")
-    fillings: str | None = Field(None, description="folder of what fills the templates")
-    groups: str = Field(description="file of bias types, their groups and identity terms")
+    templates: str = Field(description="template file, or a folder of template files")
+    fillings: str | None = Field(None, description="folder with the fillings of the templates")
+    groups: str = Field(description="file with bias types, their groups and identity terms")
     bias_types: list[str] | None = Field(
-        None, min_length=1, description="which bias types of the file to ask about; all without it"
+        None, min_length=1, description="which bias types of the file to ask about; default: all"
     )
     labels: list[str] = Field(
         default_factory=list,
         validate_default=True,
-        description="of text classification: the names of the classes 0, 1, ... of the templates; models with the "
-        "same `labels` are asked",
+        description=(
+            "for text classification: the names of the classes 0, 1, ... of the templates; models with the same "
+            "`labels` are asked"
+        ),
     )
     fixed_class: str | None = Field(
         None,
-        description="of text classification: the class whose probability groups are compared by; without it `positive` "
-        "or `entailment` where there is one, else the last of `labels`",
+        description=(
+            "for text classification: the class whose probability is compared between groups; default: `positive` or "
+            "`entailment` if there is one, else the last of `labels`"
+        ),
     )
     target_scoring: TargetScoring = Field(
-        "joint", description="of masked language models: how words of several tokens are scored (see docs/scoring.md)"
+        "joint", description="for masked language models: how words of several tokens are scored (see docs/scoring.md)"
     )
-    top_k: int = Field(5, ge=1, description="of masked language models: how many most probable words count as right")
+    top_k: int = Field(
+        5, ge=1, description="for masked language models: how many of the most probable words count as right"
+    )
     measures: list[GroupMeasure] | None = Field(
-        None, min_length=1, description="comparisons of groups; without it all that are possible"
+        None, min_length=1, description="comparisons of groups; default: all that are possible"
     )
     failure_threshold: float = Field(
-        0.1, ge=0, le=1, description="a case fails where its groups' scores differ by more than this"
+        0.1, ge=0, le=1, description="a case fails if the scores of its groups differ by more than this"
     )
 
     @field_validator("labels")
@@ -57,11 +63,11 @@ class CounterfactualDataset(DatasetSection):
     def _labels_of_classes(cls, labels: list[str], info: ValidationInfo) -> list[str]:
         task = info.data.get("task")
         if task == CLASSIFICATION and not labels:
-            raise ValueError(f"expected the names of the classes, as the task is {task}")
+            raise ValueError(f"expected the names of the classes, because the task is {task}")
         if task not in (None, CLASSIFICATION) and labels:
-            raise ValueError(f"expected no `labels`, as the task is {task}")
+            raise ValueError(f"expected no `labels`, because the task is {task}")
         if len(set(map(fold_name, labels))) != len(labels):
-            raise ValueError("expected labels that differ")
+            raise ValueError("expected labels that differ from each other")
         return labels
 
     @field_validator("fixed_class")

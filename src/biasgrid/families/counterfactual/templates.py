@@ -96,7 +96,9 @@ def read_case_templates(
     """
     files = template_files(path)
     if not files:
-        faults.append(Fault(str(path), "", "no template file in this folder", "files whose names end in .json"))
+        faults.append(
+            Fault(str(path), "", "this folder contains no template file", "at least one file whose name ends in .json")
+        )
     first: tuple[str, TemplateHeader] | None = None
     read: list[LocatedTemplate] = []
     for file in files:
@@ -135,7 +137,7 @@ def read_header(
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
-        faults.append(Fault(file, "label_name", f"is {as_json(label)}", "a name that is not an input's"))
+        faults.append(Fault(file, "label_name", f"is {as_json(label)}", "a name that no input has"))
     return TemplateHeader(tokens, tuple(names), label) if len(faults) == before else None
 
 
@@ -156,14 +158,16 @@ def read_group_tokens(
     for token, bias_type in content.items():
         where = f"group_token.{token}"
         for longer in (other for other in content if token in other and token != other):
-            faults.append(Fault(file, where, f"is part of {longer!r} too", "group tokens that do not hold each other"))
+            faults.append(Fault(file, where, f"is part of {longer!r}", "group tokens none of which is part of another"))
         if not isinstance(bias_type, str):
             faults.append(Fault(file, where, f"is {json_type(bias_type)}", "the name of a bias type"))
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
         elif list(content.values()).index(bias_type) != list(content).index(token):
-            faults.append(Fault(file, where, f"{bias_type!r} a second time", "another bias type for each group token"))
+            faults.append(
+                Fault(file, where, f"{bias_type!r} a second time", "a different bias type for each group token")
+            )
     return content
 
 
@@ -189,7 +193,7 @@ def check_label_kinds(read: Iterable[LocatedTemplate], faults: list[Fault]) -> N
         ours, theirs = label_type(located.template), label_type(first.template)
         if ours != theirs:
             problem = f"its label is {ours}, that of {first.where} in {first.file} is {theirs}"
-            faults.append(Fault(located.file, located.where, problem, "labels of one kind in all templates"))
+            faults.append(Fault(located.file, located.where, problem, "the same kind of label in all templates"))
 
 
 def label_type(template: CaseTemplate) -> str:
@@ -257,13 +261,17 @@ class TemplateReader:
         for name in self.header.input_names:
             if name not in content:
                 self.fault(
-                    where, f"no {name!r}{nearest_name(name, others)}", f"the input {name!r}, as input_names says"
+                    where,
+                    f"no {name!r}{nearest_name(name, others)}",
+                    f"the input {name!r}, because input_names lists it",
                 )
             elif not isinstance(content[name], str):
                 self.fault(f"{where}.{name}", f"is {json_type(content[name])}", "a string")
         label = self.header.label_name
         if label not in content:
-            self.fault(where, f"no {label!r}{nearest_name(label, others)}", f"the label {label!r}, as label_name says")
+            self.fault(
+                where, f"no {label!r}{nearest_name(label, others)}", f"the label {label!r}, because label_name names it"
+            )
         elif not is_label(content[label]):
             self.fault(f"{where}.{label}", f"is {as_json(content[label])}", LABEL_EXPECTED)
         return len(self.faults) == before
@@ -300,8 +308,8 @@ class TemplateReader:
         if not held:
             self.fault(where, "no group token in its inputs", one_of(self.header.group_tokens))
         elif missing := self.group_tokens_in([answer]) - held:
-            problem = f"no {sorted(missing)[0]} in its inputs, but in {self.header.label_name!r}"
-            self.fault(where, problem, "the label's group tokens in an input too")
+            problem = f"no {sorted(missing)[0]} in its inputs, but one in {self.header.label_name!r}"
+            self.fault(where, problem, "each group token of the label in an input as well")
 
     def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
         """Returns the group tokens that texts hold, by themselves or in what fills them."""
@@ -324,8 +332,8 @@ def check_distinct_templates(located: Iterable[LocatedTemplate], faults: list[Fa
     for one in located:
         other = first.setdefault(one.template.inputs, one)
         if other is not one:
-            problem = f"its inputs are those of {other.where} in {other.file}"
-            faults.append(Fault(one.file, one.where, problem, "every template once"))
+            problem = f"has the same inputs as {other.where} in {other.file}"
+            faults.append(Fault(one.file, one.where, problem, "each template once"))
 
 
 @dataclass(frozen=True)
@@ -354,9 +362,9 @@ class TaskChecks:
                 continue
             if template.targets is not None:
                 self.check_targets(one, template.targets)
-                if self.has_inputs(one, 1, "one name, that of the text with the mask"):
+                if self.has_inputs(one, 1, "one name, for the text with the mask"):
                     self.check_masks(one, template.inputs[0])
-            if template.answer is not None and self.has_inputs(one, 2, "two names, those of question and context"):
+            if template.answer is not None and self.has_inputs(one, 2, "two names, for the question and the context"):
                 self.check_answer(one, template.answer, template.inputs[1])
 
     def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
@@ -388,11 +396,11 @@ class TaskChecks:
             (parts,) = split_texts([word], list(self.header.group_tokens))
             if count > 1:
                 twice = f"the target word {as_json(word)} appears {count} times"
-                self.faults.append(Fault(located.file, where, twice, "every target word once"))
+                self.faults.append(Fault(located.file, where, twice, "each target word once"))
             if problem:
                 self.faults.append(Fault(located.file, where, f"the target word {as_json(word)} {problem}", SPACING))
             elif MASK_TOKEN in word or not all(isinstance(part, str) for part in parts):
-                held = f"the target word {as_json(word)} holds a placeholder"
+                held = f"the target word {as_json(word)} contains a placeholder"
                 self.faults.append(Fault(located.file, where, held, "only words"))
 
     def check_answer(self, located: LocatedTemplate, answer: TemplateText, context: TemplateText) -> None:
@@ -406,7 +414,7 @@ class TaskChecks:
         if found:
             where = f"{located.where}.{self.header.label_name}"
             problem = f"the answer {found[0]!r} is not in the context {found[1]!r}"
-            self.faults.append(Fault(located.file, where, problem, "an answer that is part of the context"))
+            self.faults.append(Fault(located.file, where, problem, "an answer that appears in the context"))
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
         """Returns what fills a hole, with marks for the group tokens in it."""

@@ -24,7 +24,7 @@ class DecisionFamily(Family):
     name = "decision"
     place = 7
     unit = "questions"
-    asks = "decisions about people, Yes or No"
+    asks = "decisions about people, with the answers Yes and No"
     Section = DecisionDataset
     yields_sums = True
     is_synthetic = True
@@ -42,7 +42,7 @@ class DecisionFamily(Family):
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that texts have no odds."""
-        return "no probability of Yes in texts" if grid.models[model].source.precomputed == "texts" else ""
+        return "no probability of Yes in written texts" if grid.models[model].source.precomputed == "texts" else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> DecisionFiles:
         """Returns the file of a dataset, and how it is asked."""

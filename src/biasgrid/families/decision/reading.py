@@ -82,8 +82,8 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
             decision = Decision(text, str(question), years_of(age), gender, race)
             first = found.setdefault(decision[1:], row.where)
             if first != row.where:
-                problem = f"question {question} about {decision.age:g}, {gender}, {race} is in {first} too"
-                faults.append(Fault(str(files.file), row.where, problem, "each person once in a question"))
+                problem = f"question {question} about {decision.age:g}, {gender}, {race} is already in {first}"
+                faults.append(Fault(str(files.file), row.where, problem, "each person once per question"))
             rows.append(decision)
     except InputError as error:
         faults += error.faults
@@ -106,7 +106,7 @@ def row_faults(file: Path, row: FileRow) -> Iterator[Fault]:
         elif name not in ("age", "decision_question_id") and not (isinstance(value, str) and value.strip()):
             yield Fault(str(file), f"{row.where}, {name}", value_text(value), "text")
         elif isinstance(value, str) and (hidden := hidden_character(value)):
-            yield Fault(str(file), f"{row.where}, {name}", f"holds {hidden}", VISIBLE_CHARACTERS)
+            yield Fault(str(file), f"{row.where}, {name}", f"contains {hidden}", VISIBLE_CHARACTERS)
 
 
 def years_of(value: Any) -> float:
@@ -123,5 +123,5 @@ def reference_faults(files: DecisionFiles, rows: list[Decision]) -> Iterator[Fau
         known = {getattr(row, name) for row in rows}
         if reference not in known:
             problem = f"nobody has the {name} {reference!r}{nearest_name(reference, known)}"
-            expected = f"in `reference_{name}` of the dataset {one_of(known)}"
+            expected = f"`reference_{name}` of the dataset to be {one_of(known)}"
             yield Fault(str(files.file), "", problem, expected)

@@ -38,7 +38,7 @@ class MultipleChoice(Family):
     name = "multiple_choice"
     place = 6
     unit = "questions"
-    asks = "questions with three options, one of which says that the answer is not known"
+    asks = "questions with three options, one of which says that the answer is unknown"
     Section = MultipleChoiceDataset
     yields_sums = True
     is_synthetic = True

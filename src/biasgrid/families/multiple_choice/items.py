@@ -173,7 +173,7 @@ class Record:
     def check_characters(self, field: str, text: str) -> None:
         r"""Refuses what cannot be seen: a file whose lines are JSON may hold it as `\u200b`."""
         if name := hidden_character(text):
-            self.refuse(field, f"holds {name}", VISIBLE_CHARACTERS)
+            self.refuse(field, f"contains {name}", VISIBLE_CHARACTERS)
 
     def one_of(self, field: str, allowed: Sequence[str]) -> str:
         """Returns a text that must be one of several."""
@@ -234,4 +234,6 @@ def check_label(record: Record, field: str, condition: str, label: int, unknown:
     if condition == AMBIGUOUS and label != unknown:
         record.refuse(field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`")
     if condition == DISAMBIGUATED and label == unknown:
-        record.refuse(field, f"{label}, the option `unknown`, in a context that answers the question", "another option")
+        record.refuse(
+            field, f"{label}, the option `unknown`, in a context that answers the question", "a different option"
+        )

@@ -77,8 +77,8 @@ def target_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
     with_target = {item.category for _, item in found if not item.is_excluded}
     for path, item in {item.category: (path, item) for path, item in reversed(found)}.values():
         if item.category not in with_target:
-            problem = f"no item of {item.category} has one person of the stereotyped groups, here {item.group}"
-            yield Fault(str(path), item.where, problem, "groups or texts of options as in `stereotyped_groups`")
+            problem = f"no item of {item.category} has a person of a stereotyped group, such as {item.group}"
+            yield Fault(str(path), item.where, problem, "groups or texts of options named as in `stereotyped_groups`")
 
 
 def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -88,7 +88,7 @@ def repeated_names(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
         other_path, other = first.setdefault(item.name, (path, item))
         if other is not item:
             place = other.where if other_path == path else f"{other.where} of {other_path.name}"
-            yield Fault(str(path), item.where, f"{item.name} is in {place} too", "each id once in a category")
+            yield Fault(str(path), item.where, f"{item.name} is already in {place}", "each id once per category")
 
 
 def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
@@ -115,4 +115,4 @@ def polarity_faults(found: Sequence[tuple[Path, Item]]) -> Iterator[Fault]:
         for polarity in POLARITIES:
             if polarity not in polarities:
                 problem = f"template {item.template} of {item.category} has no {polarity} questions"
-                yield Fault(str(path), item.where, problem, "both polarities of each template")
+                yield Fault(str(path), item.where, problem, "both polarities for each template")

@@ -27,7 +27,7 @@ class Pairs(Family):
     name = "pairs"
     place = 8
     unit = "pairs"
-    asks = "which of two sentences is more likely, one of which states a stereotype more"
+    asks = "which of two sentences is more likely: the one that states a stereotype more, or the other"
     Section = PairsDataset
     yields_sums = True
     is_synthetic = True
@@ -54,7 +54,7 @@ class Pairs(Family):
         models = [name for name in grid.run.models if name in grid.models]
         is_asked = any(scoring_for_model(grid, dataset, name) == FORCED_CHOICE for name in models)
         if is_asked and section_of(PairsDataset, grid, dataset).prompt == PROMPT:
-            yield "`forced-choice` asks in English which sentence is more likely", "a `prompt` in its language"
+            yield "`forced-choice` asks its question in English", "a `prompt` in the language of the dataset"
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Says that models are asked one task of StereoSet at a time, and those behind servers only one of them."""
@@ -62,8 +62,8 @@ class Pairs(Family):
             return ""
         task = section_of(PairsDataset, grid, dataset).only_task
         if task is None:
-            return "no scoring of both `tasks` at once: models need a dataset for each"
-        return f"no scoring of {task} for models behind servers" if grid.models[model].source.asks_server else ""
+            return "its `tasks` are scored in different ways, so each needs a dataset of its own"
+        return f"{task} cannot be scored for models behind servers" if grid.models[model].source.asks_server else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> PairFiles:
         """Returns the files of a dataset, and how they are asked."""
@@ -128,7 +128,7 @@ def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
 
 
 WARNING = (
-    "Known against these pairs: Blodgett et al. (ACL 2021) found significant issues with noise and reliability in "
+    "Known problems of these pairs: Blodgett et al. (ACL 2021) found significant issues with noise and reliability in "
     "CrowS-Pairs and StereoSet: unnatural and ungrammatical pairs, and targets that are no groups. The authors of "
     "CrowS-Pairs themselves warn that it may not be a good indicator of the biases of a model."
 )

@@ -222,7 +222,11 @@ def table_records(path: Path, columns: tuple[str, ...], expected: str, faults: l
         for row in reader:
             record = PairRecord(str(path), f"line {reader.line_num}", row, faults)
             if None in row or None in row.values():
-                record.refuse("columns", f"not as many as the {len(names)} of line 1", "a value for each column")
+                record.refuse(
+                    "columns",
+                    f"not the same number of values as the {len(names)} columns of line 1",
+                    "a value for each column",
+                )
             else:
                 yield record
     except csv.Error as error:

@@ -8,11 +8,13 @@ from biasgrid.tables.schema import column
 
 KEYS = {
     "pair": column(pl.UInt32, description="the pair, or StereoSet's example, numbered from 0"),
-    "item_id": column(pl.Categorical, description="the id of the sentence, by which published scores are found"),
+    "item_id": column(pl.Categorical, description="id of the sentence, with which published scores are matched"),
     "role": column(
         pl.Categorical,
-        description="`more` or `less`, how much the sentence states the stereotype, or `unrelated`; where a model "
-        "chooses between both sentences, the one that stands first",
+        description=(
+            "`more` or `less`, for how much the sentence states the stereotype, or `unrelated`; if a model chooses "
+            "between both sentences, the role of the first sentence"
+        ),
     ),
     "template": column(pl.UInt16, description="the cluster of pairs that reword each other, numbered from 0"),
     "type": column(pl.Categorical, description="the bias type"),

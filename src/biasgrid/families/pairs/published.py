@@ -19,8 +19,8 @@ ID, SCORE = "id", "score"
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="a file of predictions, such as code/predictions/predictions_*.json")],
-    out: Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")],
+    file: Annotated[Path, typer.Argument(help="file with predictions, such as code/predictions/predictions_*.json")],
+    out: Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")],
 ) -> list[str]:
     """Writes StereoSet's predictions in the form of precomputed responses."""
     rows = published_scores(file)
@@ -50,7 +50,7 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
             if not isinstance(name, str) or not isinstance(score, int | float) or isinstance(score, bool):
                 faults.append(Fault(str(file), where, value_text(sentence), f"`{ID}` and a number `{SCORE}`"))
             elif first.setdefault(name, where) != where:
-                faults.append(Fault(str(file), where, f"the id {name} is in {first[name]} too", "each id once"))
+                faults.append(Fault(str(file), where, f"the id {name} is already in {first[name]}", "each id once"))
             else:
                 rows.append({"prompt": name, "group": task, "repetition": 0, "response": repr(score)})
     if faults:

@@ -40,4 +40,4 @@ def repeated_ids(found: Sequence[tuple[Path, SentencePair]]) -> Iterator[Fault]:
                 continue
             other_path, other = first[name]
             place = other.where if other_path == path else f"{other.where} of {other_path.name}"
-            yield Fault(str(path), pair.where, f"the id {name} is in {place} too", "each id once")
+            yield Fault(str(path), pair.where, f"the id {name} is already in {place}", "each id once")

@@ -31,35 +31,44 @@ STEREOSET_LAYOUT = "stereoset"
 class PairsDataset(DatasetSection):
     """Pairs of sentences in the files of a benchmark or your own: a row of the grid. Files lie in `word_lists`."""
 
-    family: Literal["pairs"] = Field(description="what is asked and how it is measured")
+    family: Literal["pairs"] = Field(description="what is asked, and how it is measured")
     layout: Literal["crows-pairs", "stereoset", "plain"] = Field(
-        description="how the files are written: `crows-pairs` (CrowS-Pairs and its translations), `stereoset`, or "
-        "`plain`, your own tables with the columns more, less, direction, type and cluster"
+        description=(
+            "layout of the files: `crows-pairs` (CrowS-Pairs and its translations), `stereoset`, or `plain` for your "
+            "own tables with the columns more, less, direction, type and cluster"
+        )
     )
-    files: list[str] = Field(min_length=1, description="files of pairs")
+    files: list[str] = Field(min_length=1, description="files with pairs")
     tasks: list[Literal["intrasentence", "intersentence"]] = Field(
         [INTRASENTENCE],
         min_length=1,
-        description="of StereoSet, which of its tasks are read; models are asked one of them, and published scores may "
-        "be of both",
+        description=(
+            "for StereoSet: the tasks that are read. Models are asked one of them; published scores may cover both"
+        ),
     )
     masked: str | None = Field(
         None,
-        description=f"how masked models score a sentence: {one_of(f'`{name}`' for name in scorings_of(MASKED))} (see "
-        "docs/scoring.md); without it `cps`, and for StereoSet `stereoset-biasbench` or `next-sentence`",
+        description=(
+            f"how masked models score a sentence: {one_of(f'`{name}`' for name in scorings_of(MASKED))} (see "
+            "docs/scoring.md); default: `cps`, for StereoSet `stereoset-biasbench` or `next-sentence`"
+        ),
     )
     causal: str | None = Field(
         None,
-        description=f"how generative models score a sentence: {one_of(f'`{name}`' for name in scorings_of(CAUSAL))}; "
-        "without it `sum`, and for StereoSet `mean` or `context-mean`",
+        description=(
+            f"how generative models score a sentence: {one_of(f'`{name}`' for name in scorings_of(CAUSAL))}; default: "
+            "`sum`, for StereoSet `mean` or `context-mean`"
+        ),
     )
     served: str | None = Field(
         None,
-        description="how models behind a server do: `forced-choice`, which asks in both orders which sentence is more "
-        "likely, or `echo-sum` or `echo-mean`, where the server reads a sentence back with its probabilities",
+        description=(
+            "how models behind a server score a sentence: `forced-choice` asks in both orders which sentence is more "
+            "likely; with `echo-sum` or `echo-mean`, the server returns the sentence with its probabilities"
+        ),
     )
     prompt: str = Field(
-        PROMPT, description=f"what `forced-choice` asks, with `{FIRST}` and `{SECOND}` where the sentences stand"
+        PROMPT, description=f"prompt of `forced-choice`, with `{FIRST}` and `{SECOND}` in the places of the sentences"
     )
     system: str | None = Field(
         None, min_length=1, description="system text of `forced-choice`, for models that take one"
@@ -69,7 +78,7 @@ class PairsDataset(DatasetSection):
     @classmethod
     def _with_sentences(cls, prompt: str) -> str:
         if not prompt.count(FIRST) == prompt.count(SECOND) == 1:
-            raise ValueError(f"expected text that holds {FIRST} and {SECOND} once each")
+            raise ValueError(f"expected text that contains {FIRST} and {SECOND} once each")
         return prompt
 
     @model_validator(mode="after")
@@ -80,9 +89,9 @@ class PairsDataset(DatasetSection):
             if (name := getattr(self, key)) is not None:
                 fitting = [each for each in allowed if self.reads(each)]
                 if not fitting:
-                    raise KeysError(f"expected no `{key}`, as no such scoring is for these `tasks`")
+                    raise KeysError(f"expected no `{key}`, because no scoring of that kind fits these `tasks`")
                 if name not in fitting:
-                    raise KeysError(f"expected `{key}` to be {one_of(fitting)} in this layout, found {name!r}")
+                    raise KeysError(f"expected `{key}` to be {one_of(fitting)} in this layout, not {name!r}")
         return self
 
     def reads(self, scoring: str) -> bool:

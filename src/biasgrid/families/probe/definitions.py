@@ -77,7 +77,7 @@ class LetterMeaning(Evaluator):
 
     LABELS_IN = "stand_for"
     name: Literal["lettered"] = Field(description="which one")
-    stand_for: list[str] = Field(min_length=2, description="the labels that letters stand for")
+    stand_for: list[str] = Field(min_length=2, description="labels that the letters stand for")
 
 
 class OneWord(Evaluator):
@@ -121,7 +121,7 @@ class Phrases(Evaluator):
 
     LABELS_IN = "phrases"
     name: Literal["phrases"] = Field(description="which one")
-    phrases: dict[str, list[str]] = Field(min_length=1, description="for each label its phrases")
+    phrases: dict[str, list[str]] = Field(min_length=1, description="phrases of each label")
 
 
 class WordCounts(Evaluator):
@@ -130,13 +130,13 @@ class WordCounts(Evaluator):
     LABELS_IN = "lists"
     name: Literal["words"] = Field(description="which one")
     lists: dict[str, str | list[str]] = Field(
-        min_length=1, description="for each label its words: a list, or a file with a word in each line"
+        min_length=1, description="words of each label: a list, or a file with one word per line"
     )
     count: Literal["each", "most"] = Field(
-        "each", description="`each` counts the words of every list, `most` says of which there are more"
+        "each", description="`each` counts the words of each list, `most` finds the list with the most words"
     )
     names: dict[str, list[str]] = Field(
-        default_factory=dict, description="words count that stand in a line with a name; labels are `NAME LIST`"
+        default_factory=dict, description="counts only words in the same line as a name; labels are then `NAME LIST`"
     )
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class FirstName(Evaluator):
     LABELS_IN = "names"
     name: Literal["first-name"] = Field(description="which one")
     names: dict[str, list[str]] = Field(
-        min_length=1, description="for each label its names; `{key}` stands for what an item or prompt has there"
+        min_length=1, description="names of each label; `{key}` stands for the value of that key in an item or prompt"
     )
 
 
@@ -177,7 +177,7 @@ class ScorerScore(Evaluator):
     """What a classifier of the config says of the answer."""
 
     name: Literal["scorer"] = Field(description="which one")
-    model: str = Field(description="name of a model of the config that has a `scorer`")
+    model: str = Field(description="name of a model in the config with a `scorer`")
 
     @property
     def scorer(self) -> str | None:
@@ -262,7 +262,7 @@ class ObservationMetric(Metric):
     """A number that is made of observations, of all prompts or of some."""
 
     where: dict[str, str] = Field(
-        default_factory=dict, description="keys of items or prompts and the values that they have where these count"
+        default_factory=dict, description="counts only items or prompts that have these values in these keys"
     )
 
 
@@ -271,8 +271,10 @@ class OfAsked(ObservationMetric):
 
     among: Literal["asked", "answers"] | None = Field(
         None,
-        description="of a rate: `asked` takes an answer in which nothing is found for one without the label, `answers` "
-        "leaves it out; without it `asked` where answers are Yes or No, which are decisions",
+        description=(
+            "for a rate: with `asked`, an answer in which nothing is found counts as one without the label; with "
+            "`answers`, it is left out. Default: `asked` if answers are Yes or No, because these are decisions"
+        ),
     )
 
 
@@ -286,7 +288,7 @@ def checked_among(metric: AmongMetric) -> AmongMetric:
         KeysError: it is given where no rate is.
     """
     if metric.among is not None and metric.base != "rate":
-        raise KeysError("expected `among` only of rates of a label")
+        raise KeysError("expected `among` only for the rate of a label")
     return metric
 
 
@@ -331,10 +333,10 @@ class GroupComparison(OfAsked):
 
     kind: Literal["difference", "ratio"] = Field(description="which one")
     of: Base = Field("rate", description="what is compared")
-    label: str | None = Field(None, description="the label that is counted; not of `accuracy` and `mean`")
-    by: str = Field(GROUP_KEY, description="the key of items or prompts whose values are compared")
+    label: str | None = Field(None, description="label that is counted; not for `accuracy` and `mean`")
+    by: str = Field(GROUP_KEY, description="key of items or prompts whose values are compared")
     groups: tuple[str, ...] | None = Field(
-        None, strict=False, min_length=2, description="which of these values; all without it"
+        None, strict=False, min_length=2, description="which of these values are compared; default: all"
     )
 
     @property
@@ -345,9 +347,9 @@ class GroupComparison(OfAsked):
     @model_validator(mode="after")
     def _with_label(self) -> GroupComparison:
         if (self.label is None) != (self.of in ("accuracy", "mean")):
-            raise KeysError("expected `label` exactly where rates of a label are compared")
+            raise KeysError("expected `label` if rates of a label are compared, and only then")
         if self.groups and len({*self.groups}) < len(self.groups):
-            raise KeysError("expected each of `groups` once")
+            raise KeysError("expected each of the `groups` once")
         return checked_among(self)
 
 
@@ -357,7 +359,7 @@ class Disparity(ObservationMetric):
     BASE = "rate"
     kind: Literal["disparity"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
-    centre: float = Field(0.5, description="what is fair")
+    centre: float = Field(0.5, description="value of equal treatment")
 
 
 class CovariateLine(ObservationMetric):
@@ -366,14 +368,16 @@ class CovariateLine(ObservationMetric):
     BASE = "rate"
     kind: Literal["slope", "correlation"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
-    covariate: str = Field(description="the key of the items with the number")
+    covariate: str = Field(description="key of the items that contains the number")
     bounded: bool = Field(
         False,
-        description="whether the line of a slope must lie between 0 and 1 where the covariate is 0, and "
-        "the slope between -1 and 1",
+        description=(
+            "for a slope: whether its line must lie between 0 and 1 where the covariate is 0, and the slope itself "
+            "between -1 and 1"
+        ),
     )
     groups: tuple[str, str] | None = Field(
-        None, strict=False, description="two groups: the number of the first less that of the second"
+        None, strict=False, description="two groups: the number of the first minus the number of the second"
     )
 
 
@@ -382,18 +386,20 @@ class CategoryScores(ObservationMetric):
 
     BASE = "scores"
     kind: Literal["categories"] = Field(description="which one")
-    scores: dict[str, float] = Field(min_length=1, description="what each label counts; others count 0")
-    by: str | None = Field(None, description="the key of items or prompts whose values are categories")
-    high: tuple[str, ...] = Field((), strict=False, description="the categories; without `by` all is one")
-    low: tuple[str, ...] = Field((), strict=False, description="those whose mean is subtracted")
-    times: float = Field(1, description="what the number is multiplied with")
-    plus: float = Field(0, description="what is added then")
-    absolute: bool = Field(False, description="whether the sign is left out")
+    scores: dict[str, float] = Field(min_length=1, description="value of each label; all others count 0")
+    by: str | None = Field(None, description="key of items or prompts whose values are categories")
+    high: tuple[str, ...] = Field(
+        (), strict=False, description="categories whose mean counts; without `by`, everything is one category"
+    )
+    low: tuple[str, ...] = Field((), strict=False, description="categories whose mean is subtracted")
+    times: float = Field(1, description="factor by which the number is multiplied")
+    plus: float = Field(0, description="number that is then added")
+    absolute: bool = Field(False, description="whether the absolute value is taken")
 
     @model_validator(mode="after")
     def _with_categories(self) -> CategoryScores:
         if (self.by is None) == bool(self.high):
-            raise KeysError("expected `high` exactly where there is `by`")
+            raise KeysError("expected `high` together with `by`, never without it")
         if len({*self.high, *self.low}) < len(self.high) + len(self.low):
             raise KeysError("expected each category once in `high` and `low`")
         return self
@@ -403,18 +409,20 @@ class WordShare(ObservationMetric):
     """The share of the words of one list among those of two; of two groups that of the first less the second's."""
 
     kind: Literal["word-share"] = Field(description="which one")
-    over: Literal["answers"] = Field("answers", description="words of all answers are counted together")
-    label: str = Field(description="the list whose words are counted")
-    other: str = Field(description="the list that it is compared with")
-    plus: float = Field(0, ge=0, description="how many words of either are added, so that few words say little")
-    groups: tuple[str, str] | None = Field(None, strict=False, description="the groups that are compared")
+    over: Literal["answers"] = Field("answers", description="counts the words of all answers together")
+    label: str = Field(description="list whose words are counted")
+    other: str = Field(description="list with which it is compared")
+    plus: float = Field(
+        0, ge=0, description="number of words added to both counts, so that a few words have little effect"
+    )
+    groups: tuple[str, str] | None = Field(None, strict=False, description="groups that are compared")
 
 
 class CombinedMetric(Metric):
     """The largest, or the average, of other metrics, which stand above it."""
 
     kind: Literal["largest", "average"] = Field(description="which one")
-    of: tuple[str, ...] = Field(strict=False, min_length=1, description="their names")
+    of: tuple[str, ...] = Field(strict=False, min_length=1, description="names of these metrics")
 
 
 class OwnMetric(Metric):

@@ -30,7 +30,7 @@ class Probes(Family):
     name = "probe"
     place = 4
     unit = "items"
-    asks = "what somebody writes in YAML; answers are free, and get marks"
+    asks = "whatever you write in YAML; models answer freely, and results get marks"
     Section = ProbeDataset
     yields_sums = True
     is_synthetic = True
@@ -59,8 +59,10 @@ class Probes(Family):
         probe = load_probe_of_dataset(grid, dataset).probe
         language = language_words(section_of(ProbeDataset, grid, dataset).language)
         if probe and not probe.head.evaluator.knows(language):
-            what = f"the evaluator `{probe.head.evaluator.name}` looks for English: {probe.head.evaluator.LOOKS_FOR}"
-            yield what, "an evaluator with words of your own (`one-of`, `phrases`, `words`), or `scorer`"
+            what = (
+                f"the evaluator `{probe.head.evaluator.name}` looks for English words: {probe.head.evaluator.LOOKS_FOR}"
+            )
+            yield what, "an evaluator with your own words (`one-of`, `phrases`, `words`), or `scorer`"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
@@ -116,7 +118,7 @@ class Probes(Family):
             return (DEFINITIONS.about,)
         head = probe.head
         sources = " ".join(f"{name}: {source}" for name, source in head.sources.items())
-        evidence = f"Why its stereotypes are called so. {sources}" if sources else None
+        evidence = f"Evidence that these are stereotypes. {sources}" if sources else None
         return (DEFINITIONS.about, *filter(None, (head.warning, head.about, head.harm, evidence)))
 
 

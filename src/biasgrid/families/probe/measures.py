@@ -331,7 +331,7 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
         values = [float(found[name]) for name in names]
     except Exception as error:  # the code of a user may raise anything
         raise UserError(
-            f"`measure` of the probe {probe.head.title!r} fails ({type(error).__name__}: {error})"
+            f"`measure` of the probe {probe.head.title!r} failed ({type(error).__name__}: {error})"
         ) from error
     count = int(observations["instance"].n_unique()) - left_out
     yield pl.DataFrame({"measure": names, "value": pl.Series(values, dtype=pl.Float64)}).select(

@@ -410,7 +410,7 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
         except Exception as error:  # the code of a user may raise anything
             problem = f"{type(error).__name__}: {error}"
             logger.warning(
-                "`observe` fails at item %s (%s), answer %r: %s", item, keys, response[:LOGGED_CHARACTERS], problem
+                "`observe` failed on item %s (%s), answer %r: %s", item, keys, response[:LOGGED_CHARACTERS], problem
             )
             continue
         if isinstance(said, str):

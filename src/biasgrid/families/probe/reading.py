@@ -102,7 +102,9 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     faults = [*loaded.faults, *ProbeChecks(files.probe, loaded.probe).all()]
     requests = ProbeRequests(files, replace(loaded.probe, language=language_words(files.language)))
     if files.answers == SCORED and not requests.candidates:
-        problem = f"the evaluator {loaded.probe.head.evaluator.name!r} has no options whose probabilities could be read"
+        problem = (
+            f"the evaluator {loaded.probe.head.evaluator.name!r} has no options, so there are no probabilities to read"
+        )
         faults.append(Fault(str(files.probe), "", problem, "`answers: written` of the dataset"))
     return requests, list(dict.fromkeys(faults))
 
@@ -153,13 +155,16 @@ class ProbeChecks:
             are_prompts = isinstance(prompts, list) and prompts and all(isinstance(each, dict) for each in prompts)
             if PROMPTS_KEY in item and not are_prompts:
                 yield self.fault(
-                    ("items", number, PROMPTS_KEY), value_text(prompts), "a list of mappings, one a prompt"
+                    ("items", number, PROMPTS_KEY), value_text(prompts), "a list of mappings, one per prompt"
                 )
         for place, keys in self.places():
             for key, value in keys.items():
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     yield self.fault(
-                        (*place, key), value_text(value), "text or a number; in quotes where it is a word of YAML"
+                        (*place, key),
+                        value_text(value),
+                        "text or a number; put words such as `no` in quotes, because YAML gives them a meaning of "
+                        "their own",
                     )
 
     def places(self) -> Iterator[tuple[NodePlace, dict[str, object]]]:
@@ -209,7 +214,9 @@ class ProbeChecks:
         asked = OPTIONS_PLACEHOLDER in placeholders(head.question)
         if head.options and not asked:
             yield self.fault(
-                ("question",), f"{value_text(head.question)} lacks {{{OPTIONS_PLACEHOLDER}}}", "it where the options go"
+                ("question",),
+                f"{value_text(head.question)} lacks {{{OPTIONS_PLACEHOLDER}}}",
+                "it at the place of the options",
             )
         if asked and not head.options:
             yield self.fault(
@@ -240,7 +247,7 @@ class ProbeChecks:
         known = self.probe.head.sources
         if not known:
             return
-        yield from self.lacking([SOURCE_KEY], "and `sources` has the evidence for stereotypes")
+        yield from self.lacking([SOURCE_KEY], "so nothing says why this is a stereotype")
         for place, keys in self.places():
             value = keys.get(SOURCE_KEY)
             if value is not None and value not in known:
@@ -258,7 +265,7 @@ class ProbeChecks:
             if label is not None and labels and label not in labels:
                 yield self.fault((*place, key), f"{value_text(label)}{nearest_name(label, labels)}", one_of(labels))
         if isinstance(metric, WordShare) and not isinstance(self.probe.head.evaluator, WordCounts):
-            problem = f"'word-share' of the evaluator {self.probe.head.evaluator.name!r}, which counts no words"
+            problem = f"'word-share', but the evaluator {self.probe.head.evaluator.name!r} counts no words"
             yield self.fault(place, problem, "the evaluator 'words'")
         if isinstance(metric, CategoryScores):
             yield from self.category_faults(place, metric)
@@ -267,7 +274,10 @@ class ProbeChecks:
             # What a class returns is no sum over items, as all others are.
             above = [one for one in list(metrics)[: list(metrics).index(name)] if metrics[one].kind != "own"]
             for one in (one for one in metric.of if one not in above):
-                problem = f"{one!r} is not a metric above it that biasgrid computes{nearest_name(one, above)}"
+                problem = (
+                    f"{one!r} is not a metric that is defined above it and computed by "
+                    f"biasgrid{nearest_name(one, above)}"
+                )
                 yield self.fault((*place, "of"), problem, one_of(above))
         if isinstance(metric, CovariateLine):
             yield from self.covariate_faults(place, metric.covariate)
@@ -278,7 +288,7 @@ class ProbeChecks:
         known = yield from self.value_faults(place, key, getattr(metric, "groups", None) or ())
         if isinstance(metric, GroupComparison) and len(known) < 2:
             yield self.fault(
-                place, f"{len(known)} values of the key {key!r} to compare", "two or more in items or prompts"
+                place, f"the key {key!r} has {len(known)} values to compare", "two or more in items or prompts"
             )
 
     def value_faults(self, place: NodePlace, key: str, wanted: Iterable[str]) -> Generator[Fault, None, list[str]]:
@@ -303,7 +313,7 @@ class ProbeChecks:
         if any(not isinstance(value, int | float) for value in values):
             yield self.fault(place, f"{covariate!r} is not a number everywhere", "a number in every item")
         elif values and len(set(values)) == 1:
-            yield self.fault(place, f"{covariate!r} is the same everywhere", "numbers that differ")
+            yield self.fault(place, f"{covariate!r} is the same everywhere", "different numbers")
 
     def mark_faults(self) -> Iterator[Fault]:
         """Yields marks of metrics that there are not, and second ones."""
@@ -318,7 +328,9 @@ class ProbeChecks:
                 problem = f"unknown metric {marks.placebo!r}{nearest_name(marks.placebo, known)}"
                 yield self.fault((*place, "placebo"), problem, one_of(known))
             if marks.measure in first:
-                yield self.fault((*place, "measure"), f"{marks.measure!r} has marks already", "marks once for a metric")
+                yield self.fault(
+                    (*place, "measure"), f"{marks.measure!r} has marks already", "marks only once per metric"
+                )
             first.add(marks.measure)
 
     def name_faults(self) -> Iterator[Fault]:
@@ -333,12 +345,16 @@ class ProbeChecks:
             return
         if isinstance(self.probe.head.evaluator, OwnEvaluator):
             yield self.fault(
-                ("evaluator",), "'own', which is a method of a class", "another evaluator, or a Python file"
+                ("evaluator",),
+                "'own', which needs a method of a Python class",
+                "a different evaluator, or a Python file",
             )
         for name, metric in self.probe.head.metric.items():
             if metric.kind == "own":
                 yield self.fault(
-                    ("metric", name), "'own', which is a method of a class", "another kind, or a Python file"
+                    ("metric", name),
+                    "'own', which needs a method of a Python class",
+                    "a different kind, or a Python file",
                 )
 
 
@@ -359,15 +375,15 @@ def ambiguous_option_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                     is_fixed = not placeholders(text) and not placeholders(options[other])
                     place: NodePlace = ("options", option) if is_fixed else ("items", number)
                     problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
-                    yield fault(place, problem, "texts that differ")
+                    yield fault(place, problem, "different texts")
 
 
 def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     """Yields labels without texts, with texts of another label, or that look like others."""
     evaluator = probe.head.evaluator
     for name, other in similar_names(probe.labels):
-        problem = f"the label {name!r} is {other!r} but for case or normal form"
-        yield fault(("evaluator",), problem, "labels that differ")
+        problem = f"the label {name!r} differs from {other!r} only in case or normal form"
+        yield fault(("evaluator",), problem, "different labels")
     texts_of = dict[str, Mapping[str, list[str]]]()
     if isinstance(evaluator, Phrases):
         texts_of["phrases"] = evaluator.phrases
@@ -376,18 +392,18 @@ def ambiguous_label_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
     if isinstance(evaluator, WordCounts):
         texts_of["lists"] = {name: words for name, words in evaluator.lists.items() if isinstance(words, list)}
         if evaluator.names and evaluator.count == "most":
-            yield fault(("evaluator", "count"), "'most' beside `names`", "`each`, which names need")
+            yield fault(("evaluator", "count"), "'most' beside `names`", "`each`, because names are matched one by one")
     for key, lists in texts_of.items():
         first: dict[str, str] = {}
         for label, texts in lists.items():
             place = ("evaluator", key, label)
             if not texts or not all(text.strip() for text in texts):
-                yield fault(place, value_text(texts), f"{key} that are not blank, one at least")
+                yield fault(place, value_text(texts), f"{key} that are not blank, and at least one")
             for text in texts:
                 other = first.setdefault(fold_name(text), label)
                 # Words may count for several lists.
                 if other != label and key != "lists":
-                    yield fault(place, f"{text!r} stands for {other!r} too", "every text for one label")
+                    yield fault(place, f"{text!r} already stands for {other!r}", "each text for only one label")
 
 
 def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
@@ -403,5 +419,5 @@ def ambiguous_group_faults(probe: Probe, fault: FaultAt) -> Iterator[Fault]:
                 if key in keys:
                     places.setdefault(str(keys[key]), ("items", number))
         for name, other in similar_names(places):
-            problem = f"the {key} {name!r} is {other!r} but for case or normal form"
-            yield fault(places[name], problem, f"every {key} spelled similar_names")
+            problem = f"the {key} {name!r} differs from {other!r} only in case or normal form"
+            yield fault(places[name], problem, f"each {key} with one spelling")

@@ -42,19 +42,22 @@ class ProbeMode(Mode):
 class ProbeDataset(DatasetSection):
     """A probe: a column of the grid. Its file lies in `word_lists`."""
 
-    family: Literal["probe"] = Field(description="what is asked and how it is measured")
+    family: Literal["probe"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
-    probe: str = Field(description="file of the probe: YAML, or Python with its class, whose code runs then")
+    probe: str = Field(description="file of the probe: YAML, or Python with a class, in which case its code runs")
     answers: Literal["scored", "written"] | None = Field(
         None,
-        description="`scored` reads the probabilities of the options or of yes and no, `written` lets the model write "
-        "and looks for its answer there; without it scored where that can be and nothing is repeated",
+        description=(
+            "how answers are obtained: `scored` reads the probabilities of the options or of yes and no, `written` "
+            "lets the model write and looks for the answer in its text. Default: scored, if that is possible and "
+            "nothing is repeated"
+        ),
     )
     repetitions: int = Field(
-        1, ge=1, le=1000, description="how often each prompt is asked; written answers differ from time to time"
+        1, ge=1, le=1000, description="how often each prompt is asked; written answers vary from one time to the next"
     )
     mode: Literal["genderbench"] | None = Field(
-        None, description="`genderbench` takes intervals and marks as GenderBench takes them"
+        None, description="`genderbench` computes intervals and marks as GenderBench does"
     )
 
 
@@ -82,21 +85,21 @@ class MarkRanges(Section):
     sides. `ranges` names any ranges, which must meet and not overlap.
     """
 
-    measure: str = Field(description="the metric that is judged")
+    measure: str = Field(description="metric that gets the marks")
     cuts: list[float] | None = Field(
-        None, min_length=5, max_length=5, description="the borders of A, B, C and D: five numbers"
+        None, min_length=5, max_length=5, description="borders of the marks A, B, C and D: five numbers"
     )
-    centre: float | None = Field(None, description="what `cuts` are distances from, to both sides")
+    centre: float | None = Field(None, description="number from which `cuts` are distances, on both sides")
     ranges: dict[Letter, list[list[float]]] | None = Field(
-        None, min_length=1, description="in place of `cuts`: for each letter its ranges, such as `{A: [[0, 0.1]], ...}`"
+        None, min_length=1, description="instead of `cuts`: the ranges of each mark, such as `{A: [[0, 0.1]], ...}`"
     )
-    harms: list[str] = Field(default_factory=list, description="what the mark warns of")
+    harms: list[str] = Field(default_factory=list, description="what the mark warns about")
     counts: bool = Field(
-        True, description="whether it counts in the mark of the section; not where another metric says the same"
+        True, description="whether the mark counts in the mark of the section; false if another metric shows the same"
     )
     placebo: str | None = Field(
         None,
-        description="the metric of a placebo: a number within its interval has no mark but A",
+        description="metric of a placebo: a number within the interval of the placebo always gets the mark A",
     )
 
     @model_validator(mode="after")
@@ -112,26 +115,30 @@ class MarkRanges(Section):
     def _check_cuts(self, cuts: list[float]) -> None:
         steps = [other - one for one, other in pairwise(cuts)]
         if not (min(steps) > 0 or max(steps) < 0):
-            raise KeysError(
-                f"expected `cuts` that grow from one to the next, or fall: {numbers_text(cuts)} leave a hole"
-            )
+            raise KeysError(f"expected `cuts` that all rise or all fall, unlike {numbers_text(cuts)}")
         if self.centre is not None and cuts[0] != 0:
-            raise KeysError(f"expected `cuts` that begin with 0, as they are distances from the centre: {cuts[0]:g}")
+            raise KeysError(
+                f"expected `cuts` that begin with 0, because they are distances from the centre, unlike {cuts[0]:g}"
+            )
 
     def _check_ranges(self) -> None:
         if self.centre is not None:
-            raise KeysError("expected no `centre` beside `ranges`")
+            raise KeysError("expected no `centre` together with `ranges`")
         for limits in (limits for ranges in (self.ranges or {}).values() for limits in ranges):
             if len(limits) != 2 or limits[0] > limits[1]:
-                raise KeysError(f"expected ranges of two numbers, the smaller one first: {numbers_text(limits)}")
+                raise KeysError(f"expected ranges of two numbers, the smaller one first, unlike {numbers_text(limits)}")
         ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
         for (_, end, before), (begin, _, behind) in pairwise(ordered):
             if begin > end:
                 raise KeysError(
-                    f"expected ranges that meet: between {before} and {behind} is a hole, {end:g} to {begin:g}"
+                    f"expected ranges that meet: there is a gap between {before} and {behind}, from {end:g} to "
+                    f"{begin:g}"
                 )
             if begin < end:
-                raise KeysError(f"expected ranges that meet: {before} and {behind} overlap from {begin:g} to {end:g}")
+                raise KeysError(
+                    f"expected ranges that meet without overlap: {before} and {behind} overlap from {begin:g} to "
+                    f"{end:g}"
+                )
 
     def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
         """Yields letter, least and largest value of each range."""
@@ -163,38 +170,45 @@ class Head(Section):
     """What a probe says beside its items."""
 
     title: str = Field(description="name of the probe")
-    bias_type: str = Field(description="what its groups have in common, such as gender")
-    section: str | None = Field(None, min_length=1, description="probes of one section are judged together")
-    about: str | None = Field(None, description="what is asked, and what a number of it does not mean")
-    warning: str | None = Field(None, description="what readers of its texts should know before")
+    bias_type: str = Field(description="what the groups have in common, such as gender")
+    section: str | None = Field(
+        None, min_length=1, description="section of the probe; the probes of a section get one mark together"
+    )
+    about: str | None = Field(None, description="what the probe asks, and what its numbers do not mean")
+    warning: str | None = Field(None, description="what readers should know before they read its texts")
     harm: str | None = Field(None, description="who is harmed, and how, if models do what the probe looks for")
     sources: dict[str, str] = Field(
         default_factory=dict,
-        description="the evidence that a stereotype is one, by the names that items have in their key `source`",
+        description="evidence for the stereotypes, by the names that items give in their key `source`",
     )
-    system: str | None = Field(None, min_length=1, description="system text of models that take one")
+    system: str | None = Field(None, min_length=1, description="system text, for models that take one")
     question: str = Field(
         min_length=1,
-        description="what is asked, with `{key}` for what an item has there and `{options}` for the options",
+        description="question, with `{key}` for the value of that key in an item and `{options}` for the options",
     )
     options: dict[str, str] = Field(
-        default_factory=dict, max_length=MOST_OPTIONS, description="for each option its text, which may hold `{key}`"
+        default_factory=dict, max_length=MOST_OPTIONS, description="text of each option, which may contain `{key}`"
     )
-    orders: Literal["all"] | int = Field("all", description="in how many orders options are asked, or `all`")
-    seed: int = Field(1, ge=0, description="which orders")
+    orders: Literal["all"] | int = Field("all", description="number of orders in which the options are asked, or `all`")
+    seed: int = Field(1, ge=0, description="seed that chooses these orders")
     prompts: list[ItemKeys] = Field(
         default_factory=list,
-        description="keys of the prompts of each item that has no `prompts` of its own; or the name of a file, as for "
-        "`items`",
+        description=(
+            "keys of the prompts for each item without `prompts` of its own; or the name of a file, as for `items`"
+        ),
     )
     names: str = Field(
         "name",
-        description="the key of items or prompts with the name, or other wording, that stands for a group: where names "
-        "recur in several items, intervals are over these too",
+        description=(
+            "key of items or prompts with the name, or other wording, that stands for a group; if names recur in "
+            "several items, intervals also generalise to other names"
+        ),
     )
-    evaluator: AnyEvaluator = Field(description="how answers are observed")
-    metric: dict[Name, AnyMetric] = Field(min_length=1, description="numbers that are made of it, by name")
-    marks: list[MarkRanges] = Field(default_factory=list, description="which values of these have which mark")
+    evaluator: AnyEvaluator = Field(description="how an answer is turned into a label or number")
+    metric: dict[Name, AnyMetric] = Field(
+        min_length=1, description="metrics that are computed from the labels or numbers, by name"
+    )
+    marks: list[MarkRanges] = Field(default_factory=list, description="marks for the values of these metrics")
 
     @field_validator("marks", mode="before")
     @classmethod
@@ -214,8 +228,10 @@ class ProbeSection(Head):
 
     items: list[ItemKeys] = Field(
         min_length=1,
-        description="what is asked about, by the keys of the question; or the name of a file, beside the probe's, that "
-        "has this key, and which several probes may share",
+        description=(
+            "what the probe asks about, by the keys of the question; or the name of a file beside the probe's file "
+            "that has this key. Several probes can share such a file"
+        ),
     )
 
 

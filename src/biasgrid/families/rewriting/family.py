@@ -34,7 +34,7 @@ class Rewriting(Family):
     name = "rewriting"
     place = 5
     unit = "prompts"
-    asks = "prompts, rewritten for every group"
+    asks = "prompts, rewritten for each group"
     Section = RewritingDataset
     yields_sums = True
     is_synthetic = True
@@ -64,8 +64,8 @@ class Rewriting(Family):
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the grammar that prompts are rewritten by."""
         yield (
-            "prompts are rewritten by English articles, pronouns and verbs",
-            "a counterfactual dataset or a probe, whose templates have a form for each group",
+            "prompts are rewritten with English articles, pronouns and verbs",
+            "a counterfactual dataset or a probe, whose templates can have a form for each group",
         )
 
     def files(self, grid: Grid, dataset: str, variant: str) -> RewritingFiles:
@@ -107,10 +107,10 @@ class Rewriting(Family):
                 continue
             key = f"datasets.{name}"
             if section.rewrite == "system" and section.system is None:
-                yield Fault(source, f"{key}.rewrite", "system, but there is no system text", "`system`, a text")
+                yield Fault(source, f"{key}.rewrite", "`system`, but there is no system text", "a text in `system`")
             if section.stop_words is not None and section.targets is None:
                 problem = f"{section.stop_words!r}, but there are no `targets`, near which words are counted"
-                yield Fault(source, f"{key}.stop_words", problem, "`targets`, a file of words, or no `stop_words`")
+                yield Fault(source, f"{key}.stop_words", problem, "`targets` with a file of words, or no `stop_words`")
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: RewritingRequests
@@ -118,17 +118,19 @@ class Rewriting(Family):
         """Yields a sample that is none or too large, and neutral words that are missing."""
         section, key = section_of(RewritingDataset, grid, dataset), f"datasets.{dataset}"
         yield from size_faults(source, f"{key}.sample", section.sample, lists.count, "prompts")
-        usable, unit = len(lists.usable), "prompts with words of groups"
+        usable, unit = len(lists.usable), "prompts that contain words of groups"
         yield from sample_faults(source, f"{key}.sample", section.sample, usable, unit)
         yield from read_targets(Path(grid.word_lists), section)[1]
         yield from read_stop_words(Path(grid.word_lists), section)[1]
         yield from response_faults(grid, dataset, lists)
         if section.neutral and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault(source, f"{key}.neutral", problem, "`neutral: false`, or a last word in each row")
+            yield Fault(source, f"{key}.neutral", problem, "`neutral: false`, or a neutral word at the end of each row")
         if section.neutralise and not lists.groups.has_neutral:
             problem = f"true, but the rows of {section.groups} have no neutral word"
-            yield Fault(source, f"{key}.neutralise", problem, "`neutralise: false`, or a last word in each row")
+            yield Fault(
+                source, f"{key}.neutralise", problem, "`neutralise: false`, or a neutral word at the end of each row"
+            )
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Tells of rewriting, with a warning first, and which words were found in the prompts."""

@@ -26,7 +26,7 @@ from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
 GROUPS_FILE = "groups and their words in YAML"
 GROUPS_KEYS = "keys such as bias_type, groups and words"
-PEOPLE_EXPECTED = "words for people, one a line; # begins a comment"
+PEOPLE_EXPECTED = "words for people, one per line; # begins a comment"
 Condition = Literal["noun", "person"]
 CONDITIONS: Mapping[str, Condition | None] = {
     "words": None,
@@ -44,19 +44,21 @@ class GroupFile(Section):
     """What a file of groups may say."""
 
     bias_type: str = Field(min_length=1, description="what the groups have in common")
-    warning: str | None = Field(None, description="what readers are warned of")
-    groups: list[str] = Field(min_length=2, description="their names, in the order of the words in a row")
-    words: list[list[WordsOfGroup]] = Field(default_factory=list, description="rows of words, the neutral one last")
-    nouns: list[list[WordsOfGroup]] = Field(default_factory=list, description="the same with their plurals")
+    warning: str | None = Field(None, description="warning for readers")
+    groups: list[str] = Field(min_length=2, description="names of the groups, in the order of the words in a row")
+    words: list[list[WordsOfGroup]] = Field(
+        default_factory=list, description="rows of words, with the neutral word last"
+    )
+    nouns: list[list[WordsOfGroup]] = Field(default_factory=list, description="the same for words with plurals")
     before_noun: list[list[WordsOfGroup]] = Field(
-        default_factory=list, description="words that hold before a noun alone"
+        default_factory=list, description="words that apply only before a noun"
     )
     before_person: list[list[WordsOfGroup]] = Field(
-        default_factory=list, description="words that hold before a person alone"
+        default_factory=list, description="words that apply only before a word for a person"
     )
-    people: str | None = Field(None, description="file of words for persons, beside this one")
+    people: str | None = Field(None, description="file with words for persons, beside this file")
     agreement: dict[str, dict[str, str]] = Field(
-        default_factory=dict, description="what becomes of the word behind one that was written"
+        default_factory=dict, description="what the word after a rewritten word becomes"
     )
 
 
@@ -138,10 +140,10 @@ def groups_digest(path: Path) -> str:
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
     """Yields rows of unequal lengths, empty words, groups named twice, and what needs `people`."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
-        yield document.fault(path, ("groups",), f"{name!r} appears twice", "every group once")
+        yield document.fault(path, ("groups",), f"{name!r} appears twice", "each group once")
     for name, other in similar_names(head.groups):
-        problem = f"{name!r} is {other!r} but for case or normal form"
-        yield document.fault(path, ("groups",), problem, "every group once")
+        problem = f"{name!r} differs from {other!r} only in case or normal form"
+        yield document.fault(path, ("groups",), problem, "each group once")
     sections = {name: getattr(head, name) for name in CONDITIONS}
     rows = [((name, number), row) for name, section in sections.items() for number, row in enumerate(section)]
     if not rows:
@@ -151,11 +153,11 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
     for place, row in rows:
         if len(row) != allowed:
             names = [*head.groups, "neutral"][:allowed]
-            expected = f"{allowed}, as other rows have: one each for {', '.join(names)}"
+            expected = f"{allowed} words, as in the other rows: one each for {', '.join(names)}"
             yield document.fault(path, place, f"{len(row)} words", expected)
         for number, cell in enumerate(row):
             if not cell or not all(word.strip("() *") for word in words_of_cell(cell)):
-                expected = "a word, or a list of words whose first one is written"
+                expected = "a word, or a list of words of which the first one is written"
                 yield document.fault(path, (*place, number), "no word", expected)
     if head.before_person and not head.people:
         yield document.fault(path, ("before_person",), "no `people`", "`people`, a file of words for persons")
@@ -213,21 +215,25 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
             for word in sought:
                 rows.setdefault(word.lower(), []).append((number, row))
     for word, other in similar_names(rows, normal_form):
-        problem = f"{word!r} is {other!r} in another normal form"
-        yield document.fault(path, rows[word][0][1].place, problem, "every word once, or all in the normal form NFC")
+        problem = f"{word!r} is {other!r} in a different Unicode normal form"
+        yield document.fault(
+            path, rows[word][0][1].place, problem, "each word once, or all words in the normal form NFC"
+        )
     for word, several in rows.items():
         place = several[-1][1].place
         names = [groups.names[number] for number in dict.fromkeys(number for number, _ in several)]
         if len(names) > 1:
             problem = f"{word!r} is a word of {' and of '.join(names)}"
-            yield document.fault(path, place, problem, f"a word of one group; ({word}) is written, but not looked for")
+            yield document.fault(
+                path, place, problem, f"a word of only one group; in brackets, ({word}) is written but not searched for"
+            )
             continue
         for condition in dict.fromkeys(row.condition for _, row in several):
             same = [row for _, row in several if row.condition == condition]
             marked = sum(word in row.defaults for row in same)
             if len(same) > 1 and marked != 1:
                 problem = f"{word!r} is in {len(same)} rows, {marked} of them marked"
-                yield document.fault(path, place, problem, f"{word}{DEFAULT_SIGN} in the row that is meant by default")
+                yield document.fault(path, place, problem, f"{word}{DEFAULT_SIGN} in the row to use by default")
 
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001

@@ -22,10 +22,10 @@ from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, T
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, LayoutName, RewritingDataset
 from biasgrid.families.sampling import Sample
 
-EXPECTED_FILE = "prompts, in .txt one a line"
+EXPECTED_FILE = "prompts; in a .txt file, one per line"
 PROMPT_PLACE = "{prompt}"
 """Where a template has the prompt."""
-WORDS_EXPECTED = "words, one a line"
+WORDS_EXPECTED = "one word per line"
 NLTK = "nltk"
 """Stands for NLTK's stop words in place of a file's name."""
 OF_NLTK = "corpora/stopwords/english"
@@ -85,13 +85,13 @@ def read_prompts(path: Path, column: str) -> tuple[list[str], list[Fault]]:
             if not isinstance(value, str) or not value.strip():
                 faults.append(Fault(str(path), where, value_text(value), "a prompt"))
             elif name := hidden_character(value):
-                faults.append(Fault(str(path), where, f"holds {name}", VISIBLE_CHARACTERS))
+                faults.append(Fault(str(path), where, f"contains {name}", VISIBLE_CHARACTERS))
             else:
                 prompts[value] = None
     except InputError as error:
         return [], error.faults
     if not prompts and not faults:
-        faults.append(Fault(str(path), "", "holds no prompts", EXPECTED_FILE))
+        faults.append(Fault(str(path), "", "contains no prompts", EXPECTED_FILE))
     return list(prompts), faults
 
 
@@ -122,7 +122,7 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
     file = next((path / each for each in layout.files if (path / each).is_file()), None) if path.is_dir() else path
     expected = f"{' or '.join(layout.files)} of {name}"
     if file is None:
-        return [], [Fault(str(path), "", "holds none of the files", expected)]
+        return [], [Fault(str(path), "", "contains none of the files", expected)]
     try:
         values = [(row.where, row.values[layout.column]) for row in read_rows(file, [layout.column], expected)]
     except InputError as error:
@@ -131,7 +131,7 @@ def read_layout(path: Path, name: LayoutName) -> tuple[list[str], list[Fault]]:
     if wrong is not None:
         return [], [Fault(str(file), f"{wrong}, {layout.column}", "is not text", expected)]
     prompts = list(dict.fromkeys(filter(None, (HIDDEN.sub("", value).strip() for _, value in values))))
-    return prompts, [] if prompts else [Fault(str(file), "", "holds no prompts", expected)]
+    return prompts, [] if prompts else [Fault(str(file), "", "contains no prompts", expected)]
 
 
 def read_targets(folder: Path, section: RewritingDataset) -> tuple[list[str], list[Fault]]:
@@ -164,8 +164,8 @@ def nltk_stop_words() -> tuple[list[str], list[Fault]]:
         with nltk.data.find(OF_NLTK).open() as file:
             text = file.read().decode("utf-8")
     except (LookupError, OSError, ValueError) as error:
-        problem = "is not there" if isinstance(error, LookupError) else f"cannot be read ({error})"
-        expected = f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file of words, one a line"
+        problem = "does not exist" if isinstance(error, LookupError) else f"cannot be read ({error})"
+        expected = f"the stop words of NLTK (`{DOWNLOAD}`), or `stop_words` with a file that has one word per line"
         return [], [Fault("your NLTK data", OF_NLTK, problem, expected)]
     return sorted({*text.split()}), []
 
@@ -319,9 +319,9 @@ def nothing_to_rewrite(requests: RewritingRequests) -> Iterator[Fault]:
     example = next((word for row in requests.groups.rows for sought in row.sought for word in sought), "")
     expected = f"words of {', '.join(requests.groups.names)} in {requests.files.groups}, such as {example!r}"
     if requests.files.rewrite == "system":
-        yield Fault("the config", "system", f"no word of a group in {requests.files.system!r}", expected)
+        yield Fault("the config", "system", f"there is no word of a group in {requests.files.system!r}", expected)
     else:
-        problem = f"no prompt of {len(requests.prompts):,} has a word of a group"
+        problem = f"none of the {len(requests.prompts):,} prompts contains a word of a group"
         yield Fault(str(requests.files.prompts), "", problem, expected)
 
 
@@ -335,7 +335,7 @@ def about_prompts(files: RewritingFiles) -> Iterator[str]:
     yield unawareness_text(requests)
     unclear = Counter(word for text in texts_to_rewrite(requests) for word in requests.rewriter.ambiguous_words(text))
     if unclear:
-        yield f"Words with two readings, each taken as its file marks it: {commonest_words(unclear)}."
+        yield f"Words with two readings, of which the one that the file marks is used: {commonest_words(unclear)}."
 
 
 def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
@@ -348,11 +348,11 @@ def texts_to_rewrite(requests: RewritingRequests) -> list[str]:
 def unawareness_text(requests: RewritingRequests) -> str:
     """Says how many prompts name a group: where none does, models are treated to fairness through unawareness."""
     if requests.files.rewrite == "system":
-        return f"The system text names the groups; the {len(requests.prompts):,} prompts are asked as they are."
+        return f"The system text names the groups, so the {len(requests.prompts):,} prompts are asked unchanged."
     words = Counter(word.lower() for text in texts_to_rewrite(requests) for word in requests.rewriter.words(text))
     named, all_of = len(requests.usable), len(requests.prompts)
-    counts = f"{named:,} of {all_of:,} prompts have words of groups ({commonest_words(words)})"
-    rest = f"; nothing can be rewritten in {all_of - named:,} without, which are not asked"
+    counts = f"{named:,} of {all_of:,} prompts contain words of groups ({commonest_words(words)})"
+    rest = f"; the other {all_of - named:,} are not asked, because nothing in them can be rewritten"
     return f"{counts}{rest if named < all_of else ''}."
 
 

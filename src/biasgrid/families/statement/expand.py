@@ -110,7 +110,7 @@ def combinations_asked(pack: StatementPack, kept: Sequence[IntArray]) -> AskedSt
         InputError: the sample has more statements than there are of different texts.
     """
     if pack.files.sample is not None:
-        statements, what = sum(map(len, kept)), "statements of different texts"
+        statements, what = sum(map(len, kept)), "statements with different texts"
         if faults := list(sample_faults("the config", "sample", pack.files.sample, statements, what)):
             raise InputError(faults)
         chosen = sampled_statements(pack, kept, pack.files.sample)

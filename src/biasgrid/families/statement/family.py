@@ -37,7 +37,7 @@ class Statements(Family):
     name = "statement"
     place = 3
     unit = "statements"
-    asks = "whether a model agrees with what is said of people, and with its opposite"
+    asks = "whether a model agrees with statements about people and with their opposites"
     Section = StatementDataset
     is_synthetic = True
     yields_sums = True
@@ -65,10 +65,10 @@ class Statements(Family):
         if not language_words(section.language).answers:
             yield (
                 "statements are answered with the English words Yes and No",
-                f"{one_of(known_languages())}, or a probe with words of its own, such as `one-of`",
+                f"{one_of(known_languages())}, or a probe whose evaluator has words of its own, such as `one-of`",
             )
         elif section.prompt == PROMPT and section.prompts is None:
-            yield "statements are asked in an English prompt", "`prompt` or `prompts` in the language of the dataset"
+            yield "the prompt for statements is English", "a `prompt`, or `prompts`, in the language of the dataset"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> StatementFiles:
         """Returns the files of a dataset."""

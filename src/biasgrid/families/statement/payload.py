@@ -45,7 +45,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     tables = [
         *page_table(
             "Classes",
-            "The answers to statements about each class; those with the most errors come first.",
+            "Answers to statements about each class, most errors first.",
             classes,
             {**domain, **CLASS_COLUMNS},
         ),

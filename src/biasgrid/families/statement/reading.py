@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DOMAIN_FORM = "a value and its class, with a comma between them"
-DOMAIN_FOLDER = "a folder of domains, files with a value and its class in each line"
+DOMAIN_FOLDER = "a folder of domains: files with a value and its class in each line"
 MOST_STATEMENTS = 2**32 - 1
 Domains = Mapping[str, tuple[DomainValue, ...]]
 PARAMETER = re.compile(r"param_(\d+)")
@@ -70,7 +70,7 @@ def read_domains(folder: Path, checks: bool, faults: list[Fault]) -> Domains:
     for file in files:
         domain = file.stem
         if domain in domains:
-            faults.append(Fault(str(file), "", f"is a second file of the domain {domain!r}", "one file a domain"))
+            faults.append(Fault(str(file), "", f"is a second file for the domain {domain!r}", "one file per domain"))
         domains[domain] = read_domain(file, checks, faults)
     return domains
 
@@ -98,8 +98,8 @@ def read_domain(file: Path, checks: bool, faults: list[Fault]) -> tuple[DomainVa
     if checks:
         for what, names in {"value": [each.name for each in values], "class": [each.group for each in values]}.items():
             for name, other in similar_names(names):
-                problem = f"the {what} {name!r} is {other!r} but for case or normal form"
-                faults.append(Fault(str(file), "", problem, f"every {what} spelled alike"))
+                problem = f"the {what} {name!r} differs from {other!r} only in case or normal form"
+                faults.append(Fault(str(file), "", problem, f"each {what} with one spelling"))
     return tuple(values)
 
 
@@ -111,9 +111,9 @@ def value_faults(file: str, number: int, fields: list[str], earlier: list[str]) 
     wrong = [(text, spacing_problem(text)) for text in fields]
     found = [Fault(file, where, f"{text!r} {problem}", SPACING) for text, problem in wrong if problem]
     if fields[0] in earlier:
-        found.append(Fault(file, where, f"{fields[0]!r} appears twice", "every value once"))
+        found.append(Fault(file, where, f"{fields[0]!r} appears twice", "each value once"))
     if "#" in fields[0]:
-        found.append(Fault(file, where, f"{fields[0]!r} holds #, which marks parameters", "a value without it"))
+        found.append(Fault(file, where, f"{fields[0]!r} contains #, which marks parameters", "a value without it"))
     return found
 
 
@@ -162,7 +162,7 @@ def header_faults(file: str, header: Sequence[str]) -> list[Fault]:
     wrong, known = missing_columns(file, header), (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "every column once"))
+            wrong.append(Fault(file, "line 1", f"the column {name!r} appears twice", "each column once"))
         if name not in known and not PARAMETER.fullmatch(name):
             expected = one_of([*known, "param_1"])
             wrong.append(Fault(file, "line 1", f"unknown column {name!r}{nearest_name(name, known)}", expected))
@@ -201,7 +201,7 @@ class StatementMode(Mode):
         try:
             lines = [(reader.line_num, cells) for cells in reader]
         except csv.Error as error:
-            faults.append(Fault(file, f"line {reader.line_num}", f"no CSV ({error})", "fields separated by commas"))
+            faults.append(Fault(file, f"line {reader.line_num}", f"not CSV ({error})", "fields separated by commas"))
             return TemplateTable(file, (), [])
         header = lines[0][1] if lines else []
         wrong = header_faults(file, header)
@@ -236,10 +236,10 @@ class StatementMode(Mode):
             others = [each for each in places if each != templates[place].identifier]
             if name not in others:
                 problem = f"negation_of is {name!r}{nearest_name(name, others)}"
-                faults.append(Fault(table.file, f"line {row.line}", problem, f"another template: {one_of(others)}"))
+                faults.append(Fault(table.file, f"line {row.line}", problem, f"a different template: {one_of(others)}"))
             elif places[name] in negations:
                 problem = f"is a second negation of {name!r}"
-                faults.append(Fault(table.file, f"line {row.line}", problem, "one negation of a template"))
+                faults.append(Fault(table.file, f"line {row.line}", problem, "only one negation per template"))
             else:
                 negations[places[name]] = place
         return negations
@@ -335,7 +335,7 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     if known and pack.repetitions * sum(map(pack.combinations, templates)) > MOST_STATEMENTS:
         faults.append(Fault(table.file, "", f"more than {MOST_STATEMENTS:,} statements", "fewer parameters or values"))
     if not table.rows and not faults:
-        faults.append(Fault(table.file, "", "holds no templates", "a template in each row"))
+        faults.append(Fault(table.file, "", "contains no templates", "a template in each row"))
     if not faults and mode.checks:
         faults += nothing_left(table, pack)
     return pack, list(dict.fromkeys(faults))
@@ -389,23 +389,25 @@ def constraint_faults(
                 yield Fault(table.file, where, problem, one_of(dict.fromkeys(left)))
         elif left and set(left).isdisjoint(right := attributes_of_values(pack, template, test.right)) and right:
             both = f"{number} and {table.parameters[test.right.place]}"
-            problem = f"a constraint compares parameters {both}, which are never the same"
-            yield Fault(table.file, where, problem, "others, or none")
+            problem = f"a constraint compares the parameters {both}, which are never equal"
+            yield Fault(table.file, where, problem, "different parameters, or no constraint")
 
 
 def nothing_left(table: TemplateTable, pack: StatementPack) -> Iterator[Fault]:
     """Yields templates of which no values go together; asked where nothing else is wrong."""
     for row, template in zip(table.rows, pack.templates, strict=True):
         if not len(allowed_combinations(pack, template)):
-            yield Fault(table.file, f"line {row.line}", "its constraint leaves no values", "values that go together")
+            yield Fault(
+                table.file, f"line {row.line}", "its constraint leaves no values", "values that satisfy the constraint"
+            )
 
 
 def pair_faults(table: TemplateTable, pack: StatementPack, place: int, other: int) -> Iterator[Fault]:
     """Yields what keeps a template from being the negation of another one."""
     stated, negation, where = pack.templates[place], pack.templates[other], f"line {table.rows[other].line}"
     if other in pack.negations:
-        problem = f"negates {stated.identifier!r}, and is negated itself"
-        yield Fault(table.file, where, problem, "templates in pairs of one and its negation")
+        problem = f"negates {stated.identifier!r} but has a negation itself"
+        yield Fault(table.file, where, problem, "pairs of a template and its negation")
     if stated.label == negation.label:
         problem = f"has the label {negation.label!r}, like {stated.identifier!r}, which it negates"
         yield Fault(table.file, where, problem, "labels that differ")
@@ -413,4 +415,6 @@ def pair_faults(table: TemplateTable, pack: StatementPack, place: int, other: in
         problem = f"has other parameters or constraints than {stated.identifier!r}, which it negates"
         yield Fault(table.file, where, problem, "the same ones")
     if stated.text == negation.text:
-        yield Fault(table.file, where, f"has the text of {stated.identifier!r}, which it negates", "another text")
+        yield Fault(
+            table.file, where, f"has the same text as {stated.identifier!r}, which it negates", "a different text"
+        )

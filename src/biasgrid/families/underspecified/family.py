@@ -50,12 +50,12 @@ def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> 
     for variant, chosen in section.variants.items():
         key, files = f"datasets.{dataset}.variants.{variant}.prompt", chosen.prompt_files
         if is_generative(variant) and not files:
-            yield Fault(source, key, "none", "a file such as prompts/two-options.txt, as generative models need one")
+            yield Fault(source, key, "none", "a file such as prompts/two-options.txt, which generative models need")
         if not is_generative(variant) and files:
             given = ", ".join(map(repr, files))
-            yield Fault(source, key, given, "no prompt, which is for generative models (`llm`) alone")
+            yield Fault(source, key, given, "no prompt, which is only for generative models (`llm`)")
         if chosen.prompt and chosen.prompts:
-            yield Fault(source, key, f"{chosen.prompt!r} beside `prompts`", "one of both")
+            yield Fault(source, key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
 
 
 def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
@@ -80,12 +80,16 @@ def balance_faults(grid: Grid, source: str, dataset: str, section: Underspecifie
     for variant, chosen in section.variants.items():
         key, has_own = f"datasets.{dataset}.variants.{variant}.tokenizer", variant.startswith("lm-")
         if chosen.tokenizer is not None and (has_own or not by_tokens):
-            why = "a variant of masked language models has its own" if has_own else "nothing is balanced by tokens"
-            yield Fault(source, key, f"{chosen.tokenizer!r}, but {why}", "no tokenizer here")
+            why = (
+                "a variant of masked language models has its own tokenizer"
+                if has_own
+                else "the dataset does not balance by tokens"
+            )
+            yield Fault(source, key, f"{chosen.tokenizer!r}, but {why}", "no `tokenizer` here")
         elif chosen.tokenizer is not None:
             yield from unknown_names(source, key, [chosen.tokenizer], grid.tokenizers)
         elif by_tokens and not has_own:
-            yield Fault(source, key, "none, but subjects are balanced by tokens", one_of(grid.tokenizers))
+            yield Fault(source, key, "none, although the dataset balances by tokens", one_of(grid.tokenizers))
 
 
 def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
@@ -103,7 +107,7 @@ def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
         yield from prompt_faults(source, name, section)
         yield from balance_faults(grid, source, name, section)
         if section.target_scoring and grid.scoring in SCORES_OF_MODE:
-            problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` knows words of one token alone"
+            problem = f"{section.target_scoring!r}, but `scoring: {grid.scoring}` scores only words of one token"
             yield Fault(source, f"datasets.{name}.target_scoring", problem, "`scoring: exact`, or no `target_scoring`")
     for model_name in grid.run.models:
         for dataset_name in grid.run.datasets:
@@ -141,12 +145,14 @@ def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
         # Generative models may learn statements alone, and any model datasets of families without variants.
         learns_others = model.task == GENERATIVE_TASK or bool(grid.learned_datasets(name))
         if not learned and name in grid.run.models and (model.variant is not None or not learns_others):
-            problem = f"{name!r} is trained on the synthetic bias of underspecified datasets, but answers none"
-            yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` that a dataset has")
+            problem = f"{name!r} is trained on the synthetic bias of underspecified datasets but answers none of them"
+            yield Fault(source, f"models.{name}.train.synthetic", problem, "a `variant` of one of the datasets")
         variant = first.setdefault(model.task, model.variant)
         if model.variant != variant:
-            problem = f"{model.variant!r}, while other synthetic models of the task answer {variant!r}"
-            yield Fault(source, f"models.{name}.variant", problem, "one variant for all synthetic models of a task")
+            problem = f"{model.variant!r}, but other synthetic models of the task answer {variant!r}"
+            yield Fault(
+                source, f"models.{name}.variant", problem, "the same variant for all synthetic models of a task"
+            )
         for dataset in learned:
             yield from synthetic_subject_faults(grid, source, name, dataset)
 
@@ -179,7 +185,7 @@ def mask_faults(grid: Grid, source: str) -> Iterator[Fault]:
     variants |= {model.variant for model in grid.models.values() if model.variant}
     for name, tokenizer in grid.tokenizers.items():
         if f"lm-{name}" in variants and tokenizer.mask is None:
-            problem, expected = "missing", f"the key, as masked language models answer the variant lm-{name}"
+            problem, expected = "missing", f"the key, because masked language models answer the variant lm-{name}"
             yield Fault(source, f"tokenizers.{name}.mask", problem, expected)
 
 
@@ -213,7 +219,7 @@ class Underspecified(Family):
     name = "underspecified"
     place = 1
     unit = "swap groups"
-    asks = "which of two people or groups did something, where the text does not say"
+    asks = "which of two people or groups did something, when the text does not say"
     Section = UnderspecifiedDataset
     is_synthetic = True
     yields_sums = True
@@ -229,7 +235,7 @@ class Underspecified(Family):
     sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")
-    expected = "a `variant` for underspecified datasets"
+    expected = "a model with a `variant` of the underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Says what a model is asked: the variant that it names, if the dataset has it."""
@@ -363,9 +369,9 @@ class Underspecified(Family):
         if not section.pronouns or not variant.startswith("lm-"):
             return
         subject_groups = {subject_group for subjects in lists.subjects for subject_group in subjects.groups}
-        key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the group of every subject"
+        key, expected = f"datasets.{dataset}.pronouns", "a pronoun for the group of each subject"
         for subject_group in sorted(subject_groups - section.pronouns.keys(), key=str):
-            whose = f"subjects of group {subject_group!r}" if subject_group else "subjects without group"
+            whose = f"subjects of group {subject_group!r}" if subject_group else "subjects without a group"
             problem = f"no pronoun for {whose} in {', '.join(section.subjects)}"
             yield Fault(source, key, problem, expected)
 

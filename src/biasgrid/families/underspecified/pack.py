@@ -239,8 +239,8 @@ class Design:
         fewest = min(Counter(group for side in self.subjects for group in side.groups).values(), default=0)
         if fewest >= self.balance.least:
             return None
-        problem = f"{fewest} subjects are left in each group that is balanced by {' and '.join(self.balance.by)}"
-        return problem, f"at least {self.balance.least} (`balance.least`): lists with more subjects of each group"
+        problem = f"{fewest} subjects are left in each group after balancing by {' and '.join(self.balance.by)}"
+        return problem, f"at least {self.balance.least} (`balance.least`): use lists with more subjects of each group"
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:

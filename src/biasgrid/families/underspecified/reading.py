@@ -86,7 +86,7 @@ def check_templates(path: Path, templates: Sequence[QuestionTemplate], slots: Sl
     first: dict[str, int] = {}
     for template in templates:
         line = first.setdefault(template.text, template.line)
-        twice = [(f"the template is already in line {line}", "every template once")]
+        twice = [(f"the template is already in line {line}", "each template once")]
         problems = template_problems(template, slots) if line == template.line else twice
         faults += [Fault(str(path), f"line {template.line}", *problem) for problem in problems]
 
@@ -95,7 +95,7 @@ def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Temp
     """Yields what is wrong with one template."""
     for name, text in texts_of_template(template).items():
         if found := wide_space(text):
-            yield f"white space in {found!r} in the {name}", "one space between two words"
+            yield f"white space in {found!r} in the {name}", "a single space between words"
     known = slots.placeholders()
     unknown = [one for one in dict.fromkeys(LIST_PLACEHOLDER.findall(template.text)) if one not in known]
     for placeholder in unknown:
@@ -103,7 +103,7 @@ def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Temp
     yield from subject_problems(template, slots.names)
     types = types_of(template, slots.attributes)
     if len(types) != 1:
-        yield f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type in a template"
+        yield f"{len(types)} attribute types ({', '.join(types) or 'none'})", "exactly one attribute type per template"
     elif not unknown:
         yield from attribute_problems(template, types[0])
     yield from mask_problems(template, slots.masked)
@@ -124,16 +124,16 @@ def subject_problems(template: QuestionTemplate, names: Collection[str]) -> Iter
         in_context = [slot for slot in SUBJECT_SLOT.finditer(template.context) if int(slot[1]) == which]
         everywhere = {slot[0] for slot in SUBJECT_SLOT.finditer(template.text) if int(slot[1]) == which}
         if len(in_context) != 1:
-            yield f"[subj{which}] is {len(in_context)} times in the context", "both subjects once in the context"
+            yield f"[subj{which}] appears {len(in_context)} times in the context", "each subject once in the context"
         if len(everywhere) > 1:
             forms = ", ".join(sorted(everywhere))
-            yield f"subject {which} in several forms: {forms}", "one form of a subject in a template"
+            yield f"subject {which} has several forms: {forms}", "the same form of a subject throughout a template"
     # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a third person.
     literals = LIST_PLACEHOLDER.split(template.context)
     named = [repr(name) for name in names if any(name in literal for literal in literals)]
     if named:
         problem = f"the context has {', '.join(named)} outside the slots"
-        yield problem, "no subject of the lists there, not even inside a longer word"
+        yield problem, "no subject of the lists outside the slots, not even inside a longer word"
 
 
 def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[TemplateProblem]:
@@ -149,7 +149,10 @@ def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[Template
     """Yields `[mask]` where it should not be, or missing where it should."""
     masks = [text.count(MASK) for text in texts_of_template(template).values()]
     if masked and masks != [0, 1, 1]:
-        yield "[mask] is not exactly once in both statements", "one [mask] in each statement and none in the context"
+        yield (
+            "[mask] does not appear exactly once in both statements",
+            "one [mask] in each statement, and none in the context",
+        )
     if not masked and any(masks):
         yield "[mask] in a template for question answering", "a template without [mask]"
 
@@ -182,7 +185,7 @@ def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTem
             templates.append(QuestionTemplate(number, *fields))
         else:
             problem = f"{len(fields)} tab-separated fields"
-            expected = "3: context, question and negated question, with a tab between each"
+            expected = "3: context, question and negated question"
             faults.append(Fault(str(path), f"line {number}", problem, expected))
     return templates
 
@@ -197,7 +200,14 @@ def read_attributes(path: Path, faults: list[Fault]) -> dict[str, list[Attribute
     for entry in chain.from_iterable(columns.values()):
         if entry.term.endswith("."):
             problem = f"{entry.term!r} ends with a full stop"
-            faults.append(Fault(str(path), f"line {entry.line}", problem, "a phrase, as templates end the sentence"))
+            faults.append(
+                Fault(
+                    str(path),
+                    f"line {entry.line}",
+                    problem,
+                    "a phrase without it, because the templates end the sentence",
+                )
+            )
     types: dict[str, dict[str, list[ListEntry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
@@ -235,16 +245,16 @@ def check_attribute_type(
         fault(line, f"{kind} has no {missing} lines", "each attribute with its negation")
     elif names is None:
         problem = f"{kind} has no base type"
-        fault(heads[kind][0].line, problem, f"{base_head(kind)} lines, which name the attributes")
+        fault(heads[kind][0].line, problem, f"{base_head(kind)} lines that name the attributes")
     elif check_aligned(path, {base_head(kind): names, **heads}, faults):
         for plain, negated in zip(heads[kind], heads[negated_head(kind)], strict=True):
             if plain.term == negated.term:
-                problem = f"{negated.term!r} is the {kind} of line {plain.line} too"
-                fault(negated.line, problem, "its negation, as both questions would be the same")
+                problem = f"{negated.term!r} is also the {kind} of line {plain.line}"
+                fault(negated.line, problem, "its negation, because otherwise both questions would be the same")
         for plain, antonym in zip(heads[kind], heads.get(antonym_head(kind), ()), strict=False):
             if plain.term == antonym.term:
-                problem = f"{antonym.term!r} is the {kind} of line {plain.line} too"
-                fault(antonym.line, problem, "its antonym, as both questions would be the same")
+                problem = f"{antonym.term!r} is also the {kind} of line {plain.line}"
+                fault(antonym.line, problem, "its antonym, because otherwise both questions would be the same")
         if kind == base_head(kind):
             check_distinct_terms(path, names, "attribute", faults)
 
@@ -293,8 +303,8 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     if len(subjects) == 2:
         others = {fold_name(name) for name in subjects[0].forms.get("[subj]", [])}
         for name in sorted(name for name in subjects[1].forms.get("[subj]", []) if fold_name(name) in others):
-            problem = f"subject {name!r} is in {files.subjects[0]} too"
-            faults.append(Fault(str(files.subjects[1]), "", problem, "every subject once"))
+            problem = f"subject {name!r} is already in {files.subjects[0]}"
+            faults.append(Fault(str(files.subjects[1]), "", problem, "each subject once"))
     prompts = read_prompts(files.prompts, prompt_of, faults)
     given = files.mask, files.limit, files.pronouns, files.sample, prompts, files.is_english, files.one_token
     return WordLists(templates, subjects, attributes, filler, *given, files.balance), faults

@@ -129,7 +129,7 @@ def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
     """Reads an argument of a constraint."""
     identifier = argument.split("_")[0][1:]
     if identifier not in parameters:
-        raise ConstraintError(f"{argument!r} names no parameter of the file", TWO_ARGUMENTS)
+        raise ConstraintError(f"{argument!r} is not a parameter of the file", TWO_ARGUMENTS)
     return Reference(parameters.index(identifier), "group" if argument.endswith("_class") else "name")
 
 

@@ -87,11 +87,11 @@ def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
         Fault(str(path), "line 1", f"there is no column {name}", APES_FILE) for name in needed if name not in frame
     ]
     if faults or frame.empty:
-        raise InputError(faults or [Fault(str(path), "", "holds no predictions", APES_FILE)])
+        raise InputError(faults or [Fault(str(path), "", "contains no predictions", APES_FILE)])
     wrong = [place for place, text in enumerate(frame["confidence"]) if text and not is_share(text)]
     if wrong:
         problem = f"confidence is {frame['confidence'][wrong[0]]!r}"
-        raise InputError([Fault(str(path), f"line {wrong[0] + 2}", problem, "a number in 0..1, or nothing")])
+        raise InputError([Fault(str(path), f"line {wrong[0] + 2}", problem, "a number from 0 to 1, or nothing")])
     return pl.DataFrame({name: frame[name].to_list() for name in needed}, schema=dict.fromkeys(needed, pl.String)), (
         parameters
     )

@@ -29,10 +29,11 @@ def import_file(
         typer.Argument(help="files of items with answers: .jsonl, or .tsv of KoBBQ; or BBQ's table of logits, .csv"),
     ],
     column: Annotated[
-        str, typer.Option(help="the field with the answers, such as unifiedqa-t5-11b_pred_arc; of logits the model")
+        str,
+        typer.Option(help="field with the answers, such as unifiedqa-t5-11b_pred_arc; for logits, name of the model"),
     ],
-    out: Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")],
-    items: Annotated[Path | None, typer.Option(help="of logits: the folder of the items that they are about")] = None,
+    out: Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")],
+    items: Annotated[Path | None, typer.Option(help="for logits: folder with the items that they are about")] = None,
 ) -> list[str]:
     """Writes published answers to questions with options in the form of precomputed responses."""
     rows = [row for file in files for row in responses_of(file, column, items)]
@@ -53,15 +54,15 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[dic
     """
     if file.suffix == LOGITS:
         if items is None:
-            problem = "logits without the texts of options"
-            raise InputError([Fault(str(file), "", problem, "`--items` with their folder")])
+            problem = "logits, which do not contain the texts of the options"
+            raise InputError([Fault(str(file), "", problem, "`--items` with the folder of the items")])
         return [response(item.name, item.category, text) for item, text in answers_of_logits(file, column, items)]
     faults, rows = list[Fault](), list[dict[str, Any]]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
         named = name_of_item(record.values, str(file))
         said = record.values.get(column)
         if named is None:
-            faults.append(Fault(str(file), f"line {record.line}", "no id of an item", one_of(IDENTIFIERS)))
+            faults.append(Fault(str(file), f"line {record.line}", "no item id", one_of(IDENTIFIERS)))
         elif not isinstance(said, str):
             problem = f"no text in {column!r}{nearest_name(column, record.values)}"
             faults.append(Fault(str(file), f"line {record.line}", problem, "the field with the answers"))

@@ -75,7 +75,7 @@ def sample_row(record: Record) -> SampleRow | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         choices = None
     if not (isinstance(choices, list) and len({*map(str, choices)}) == len(choices) == OPTIONS):
-        record.refuse("choices", repr(written), "a list of three texts that differ")
+        record.refuse("choices", repr(written), "a list of three different texts")
         return None
     return SampleRow(record, found.groupdict(), tuple(map(str, choices))) if found else None
 

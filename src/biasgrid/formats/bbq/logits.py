@@ -41,15 +41,15 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
         if name not in items:
             faults.append(Fault(str(file), row.where, f"there is no item {name}", f"items of {folder}"))
         elif name in answered:
-            problem = f"the answer of {model} to {name} is in {answered[name]} too"
-            faults.append(Fault(str(file), row.where, problem, "each item once for a model"))
+            problem = f"the answer of {model} to {name} is already in {answered[name]}"
+            faults.append(Fault(str(file), row.where, problem, "each item once per model"))
         else:
             answered[name] = row.where
             largest = [place for place, logit in enumerate(logits) if logit == max(logits)]
             yield items[name], items[name].options[largest[0]] if len(largest) == 1 else None
     if model not in models:
         problem = f"there is no model {model!r}{nearest_name(model, models)}"
-        faults.append(Fault(str(file), "", problem, f"in `--column` {one_of(models)}"))
+        faults.append(Fault(str(file), "", problem, f"`--column` to be {one_of(models)}"))
     if faults:
         raise InputError(first_faults(faults, file))
 

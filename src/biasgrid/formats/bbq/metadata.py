@@ -17,7 +17,7 @@ MISSING = ("", "NA")
 COLUMNS = ("category", "question_index", "example_id", "target_loc", "label_type")
 GROUPS = ("Known_stereotyped_groups", "Known_stereotyped_race", "Known_stereotyped_var2")
 PLACES = ("0", "1", "2", *MISSING)
-RIGHT = "additional_metadata.csv of the same version as the items"
+RIGHT = "additional_metadata.csv from the same version as the items"
 
 
 class ItemMetadata(NamedTuple):
@@ -75,7 +75,7 @@ def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], Item
         first = found.setdefault(key, one)
         if (first.target, first.label_type) != (one.target, one.label_type):
             problem = f"target or label type of {key[0]} differ from those in {first.where}"
-            faults.append(Fault(str(path), where, problem, "rows of an item that agree"))
+            faults.append(Fault(str(path), where, problem, "the same values in all rows of an item"))
     return found
 
 

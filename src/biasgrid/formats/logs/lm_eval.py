@@ -77,7 +77,7 @@ def samples_of(path: Path, where: str, content: Mapping[str, Any]) -> Iterator[L
         str(asked[1]).removeprefix(" "): score_of(said[0]) for asked, said in zip(requests, responses, strict=False)
     }
     if None in scores.values() or len(requests) != len(responses):
-        raise InputError([Fault(str(path), where, value_text(responses), "a log-likelihood of each option")])
+        raise InputError([Fault(str(path), where, value_text(responses), "a log-likelihood for each option")])
     yield LogSample(where, doc, prompts, None, {text: score for text, score in scores.items() if score is not None})
 
 

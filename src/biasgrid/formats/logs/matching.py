@@ -175,8 +175,10 @@ def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
     config = parse_config(changed, str(path), document.lines_but({"run": {}, "models": {}}), folders)
     unfit = [name for name in selected if not config.fits(READER, name)]
     if unfit:
-        expected = f"datasets for models that write, of the task {WRITERS}"
-        raise InputError(Fault(str(path), f"datasets.{name}", "asks no model that writes", expected) for name in unfit)
+        expected = f"a dataset for models that write (task {WRITERS})"
+        raise InputError(
+            Fault(str(path), f"datasets.{name}", "is not for models that write", expected) for name in unfit
+        )
     return config
 
 
@@ -203,9 +205,9 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
     if foreign:
         count = "none" if len(foreign) == len(log.samples) else f"{len(log.samples) - len(foreign):,}"
         example = shorten_prompt(foreign[0].prompts[0])
-        problem = f"{count} of the {len(log.samples):,} samples of the task {log.task} ask what {datasets} asks"
-        problem += f"; the first that does not: {example}"
-        expected = f"a log of {datasets}: --task or --dataset chooses others"
+        problem = f"{count} of the {len(log.samples):,} samples of the task {log.task} ask the questions of {datasets}"
+        problem += f"; the first one that does not: {example}"
+        expected = f"a log of {datasets}; use --task or --dataset to choose others"
         faults.append(Fault(str(log.path), foreign[0].where, problem, expected))
     if faults:
         raise InputError(first_faults(faults, log.path))
@@ -224,7 +226,7 @@ def without_repeats(rows: Sequence[PrecomputedResponse], place: str) -> Iterator
         if before is row:
             yield row
         elif (before.response, before.scores) != (row.response, row.scores):
-            problem = f"{shorten_prompt(row.prompt)} has another answer in {before.where}"
+            problem = f"{shorten_prompt(row.prompt)} has a different answer in {before.where}"
             faults.append(Fault(place, row.where, problem, "one answer for each prompt, group and repetition"))
     if faults:
         raise InputError(first_faults(faults, Path(place)))

@@ -90,7 +90,7 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
         raise InputError(faults)
     facts = GridFacts.of_summary(provenance)
     if not facts.headlines:
-        raise UserError(f"{results}: made by an earlier version, which does not say what its measures are: run again")
+        raise UserError(f"{results}: made by an earlier version, which does not describe its measures: run again")
     level = provenance.get("statistics", {}).get("level", 0.95)
     rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
     source = {
@@ -119,7 +119,7 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
             lines.append(f"{path}: {len(record['evaluation_results'])} of {len(part)} numbers")
     if not lines:
         raise UserError(f"{results}: no number of {model} can be exported: none has a value and a direction")
-    lines.append("Left out: numbers without a value, and measures that have no value of equal treatment.")
+    lines.append("Numbers without a value and measures without a value of equal treatment are left out.")
     return lines
 
 

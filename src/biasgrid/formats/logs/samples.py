@@ -71,14 +71,14 @@ def objects_in_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if line[1].strip()
     ]
     if not lines:
-        raise InputError([Fault(str(path), "", "holds no samples", OBJECT)])
+        raise InputError([Fault(str(path), "", "contains no samples", OBJECT)])
     for number, line in lines:
         where = f"line {number}"
         try:
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
-            half = ", it ends in the middle of a sample" if number == lines[-1][0] else ""
-            expected = f"{OBJECT}; a run that was stopped must be finished first" if half else OBJECT
+            half = "; it ends in the middle of a sample" if number == lines[-1][0] else ""
+            expected = f"{OBJECT}; finish a run that was stopped first" if half else OBJECT
             raise InputError([Fault(str(path), where, f"not JSON ({error}){half}", expected)]) from None
         if not isinstance(content, dict):
             raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
@@ -97,10 +97,10 @@ def one_of_each(logs: Sequence[Log]) -> list[Fault]:
     faults, models = [], list(dict.fromkeys(log.source.get("model", "") for log in logs))
     if len(models) > 1:
         problem = f"logs of {len(models)} models: {' and '.join(models)}"
-        faults.append(Fault(str(logs[0].path.parent), "", problem, "those of one model: name its folder or file"))
+        faults.append(Fault(str(logs[0].path.parent), "", problem, "logs of one model: give its folder or file"))
     for place, log in enumerate(logs):
         same = [other for other in logs[:place] if other.task == log.task and not faults]
         if same:
             problem = f"two runs of the task {log.task}: {same[0].path.name} and {log.path.name}"
-            faults.append(Fault(str(log.path.parent), "", problem, "one run: name its file"))
+            faults.append(Fault(str(log.path.parent), "", problem, "one run: give its file"))
     return faults

@@ -92,6 +92,6 @@ class Cells(TablesOfCells):
             InputError: it is.
         """
         if is_generative(variant):
-            problem = f"{variant!r} is for generative models, whose lettered options UnQover's files have no place for"
-            expected = "a variant for question answering (`qa`) or masked language models (`lm-...`)"
+            problem = f"{variant!r} is for generative models, whose lettered options do not fit UnQover's files"
+            expected = "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
             raise InputError([Fault(str(self.path), key, problem, expected)])

@@ -21,12 +21,14 @@ def import_file(
 
 
 def export_cell(
-    config: Annotated[Path, typer.Argument(help="the config whose results are written")],
+    config: Annotated[Path, typer.Argument(help="config whose results are written")],
     dataset: Annotated[str, typer.Option(help="name of a dataset")],
-    out: Annotated[Path, typer.Option(help="the file to write")],
-    variant: Annotated[str | None, typer.Option(help="variant of the dataset: writes its source.json")] = None,
-    model: Annotated[str | None, typer.Option(help="name of a model: writes the output.json of its cell")] = None,
-    log: Annotated[GroupBy | None, typer.Option(help="with --model: writes log.txt, associations grouped so")] = None,
+    out: Annotated[Path, typer.Option(help="file to write")],
+    variant: Annotated[str | None, typer.Option(help="variant of the dataset whose source.json is written")] = None,
+    model: Annotated[str | None, typer.Option(help="name of a model whose output.json is written")] = None,
+    log: Annotated[
+        GroupBy | None, typer.Option(help="with --model: write log.txt with the associations grouped this way")
+    ] = None,
 ) -> list[str]:
     """Writes results as UnQover's source.json, output.json or log.txt."""
     from biasgrid.formats.unqover.cells import Cells

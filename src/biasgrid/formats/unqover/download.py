@@ -28,7 +28,7 @@ ATTEMPTS = 5
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds before a server that is busy is asked again."""
 SECONDS_WITHOUT_DATA = 60
-UNREACHABLE = "a server that this machine can reach; or get the file otherwise and set `file` in place of `url`"
+UNREACHABLE = "a server that this machine can reach; otherwise get the file yourself and set `file` instead of `url`"
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -53,7 +53,7 @@ class CarefulRedirects(HTTPRedirectHandler):
         before, then = urlsplit(request.full_url).scheme, urlsplit(address).scheme
         if then not in ("http", "https") or (before, then) == ("https", "http"):
             problem = f"the server redirects from {before} to {then} ({public_address(address)})"
-            expected = "no redirect but to http and https, and none from https to http"
+            expected = "redirects only to http or https, and none from https to http"
             raise InputError([Fault(public_address(request.full_url), "", problem, expected)])
         return super().redirect_request(request, file, code, message, headers, address)
 
@@ -66,7 +66,9 @@ def opener_for(address: str) -> OpenerDirector:
     """
     proxy = proxy_of(address)
     if proxy and proxy.address.startswith("socks"):
-        expected = "a proxy whose address begins with http://; or get the file otherwise and set `file` for `url`"
+        expected = (
+            "a proxy whose address begins with http://; otherwise get the file yourself and set `file` instead of `url`"
+        )
         raise InputError([Fault("the environment", proxy.variable, "names a SOCKS proxy", expected)])
     proxies = dict.fromkeys(("http", "https"), proxy.address) if proxy else {}
     return build_opener(CarefulRedirects, ProxyHandler(proxies))
@@ -97,7 +99,7 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
                 partial.unlink()
         if found != sha256:
             partial.unlink()
-            problem = f"sha256 is {found} (what was downloaded is removed)"
+            problem = f"sha256 is {found} (the download was removed)"
             raise InputError([Fault(public_address(url), "", problem, f"{sha256}, as in the config")])
         partial.replace(out)
     logger.info("%s: %d bytes, sha256 %s", public_address(url), out.stat().st_size, found)
@@ -118,9 +120,11 @@ def _fetch_patiently(url: str, partial: Path) -> str:
         except Busy as error:
             problem = str(error)
             seconds = next(waits, 0)
-            logger.warning("%s: %s; asked again in %g s", public_address(url), problem, seconds)
+            logger.warning("%s: %s; trying again in %g s", public_address(url), problem, seconds)
             time.sleep(seconds)
-    raise InputError([Fault(public_address(url), "", f"{problem}, {ATTEMPTS} times; run again to go on", UNREACHABLE)])
+    raise InputError(
+        [Fault(public_address(url), "", f"{problem}, {ATTEMPTS} times; run again to continue", UNREACHABLE)]
+    )
 
 
 def _fetch(url: str, partial: Path) -> str:

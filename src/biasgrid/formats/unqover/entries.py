@@ -227,7 +227,7 @@ def check_text(value: Any, name: str) -> str:
         raise Malformed(f"{name} is {value!r:.40}", "a text")
     # Much faster, and says so of nearly all texts.
     if not value.isprintable() and (found := hidden_character(value)):
-        raise Malformed(f"{name} holds {found}", VISIBLE_CHARACTERS)
+        raise Malformed(f"{name} contains {found}", VISIBLE_CHARACTERS)
     return value
 
 
@@ -236,5 +236,5 @@ def answered_text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise Malformed(f"{name} is {value!r:.40}", "a text")
     if HALF_CHARACTER.search(value):
-        raise Malformed(f"{name} holds half of a character", "whole characters")
+        raise Malformed(f"{name} contains half a character", "whole characters")
     return value

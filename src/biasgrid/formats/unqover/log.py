@@ -117,7 +117,7 @@ def _by_gender_and_attribute(directed: pl.DataFrame) -> list[str]:
 
     directed = directed.with_columns(gender=gender("subject_group"), other_gender=gender("other_group"))
     if (directed["gender"] == directed["other_gender"]).any():
-        raise UserError("gender_act: pairs within one gender; expected a subject of group female in every pair")
+        raise UserError("gender_act: pairs within one gender; expected a female subject in every pair")
     pairs = _associations(directed, ["gender", "attribute"])
     lines = ["subj\tattr\tgamma\teta\t#ex", RULE]
     for name in ("female", "male"):

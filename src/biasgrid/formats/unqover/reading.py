@@ -159,7 +159,7 @@ def _parse(
             found = file_type(entry)
             if found != kind:
                 raise Malformed(
-                    f"an entry of {FILE_TYPES[found]}", f"an entry of {FILE_TYPES[kind]}, as the first one is"
+                    f"an entry of {FILE_TYPES[found]}", f"an entry of {FILE_TYPES[kind]}, like the first one"
                 )
             number, names = read_number(entry, count), read_key(key)
             plain, negated = read_questions(entry, kind)
@@ -186,7 +186,7 @@ def _in_source_order(path: Path, entries: pl.DataFrame, questions: pl.DataFrame)
     repeated = np.flatnonzero(numbers[1:] == numbers[:-1])
     if len(repeated):
         where, number = f"line {entries['line'][int(repeated[0]) + 1]}", numbers[repeated[0]]
-        expected = "the row number in source.json, every one once"
+        expected = "the row number in source.json, each number once"
         raise InputError([Fault(str(path), where, f'"line": {number} appears twice', expected)])
     rows = np.repeat(2 * order, 2)
     rows[1::2] += 1
@@ -216,9 +216,9 @@ def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
     if len(malformed):
         line = lines[int(np.argmax(half // 2 == malformed[0]))]
         one, other = counts[malformed[0]]
-        problem = f"the entry is there {one} and, with its subjects swapped, {other} times"
+        problem = f"the entry appears {one} times and, with its subjects swapped, {other} times"
         problem += f" (so {len(malformed)} of {len(counts)} swap groups are malformed)"
-        raise InputError([Fault(str(path), f"line {line}", problem, "once either way")])
+        raise InputError([Fault(str(path), f"line {line}", problem, "once in each order")])
 
 
 def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> None:
@@ -245,7 +245,7 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
     wrong = wrong if len(wrong) else distinct_names.filter(twice).sort("line").tail(1)
     for line, _, subject, answer in wrong.iter_rows():
         problem = f"the key names {subject!r}, but the answer is {answer!r}"
-        expected = "the subject that the answer is, named as in the other keys of the template"
+        expected = "the subject of the answer, named as in the other keys of the template"
         raise InputError([Fault(str(path), f"line {line}", problem, expected)])
 
 
@@ -332,14 +332,16 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
     if lines and lines.keys().isdisjoint(name.casefold() for name in subjects):
         some = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
         problem = f"none of its subjects ({some}) is in {' or '.join(map(str, subject_lists))}"
-        raise InputError([Fault(str(path), "", problem, "a dump of the dataset under which the config lists it")])
+        raise InputError([Fault(str(path), "", problem, "a dump of the dataset that the config lists it under")])
     for which in (1, 2):
         pairs = instances.select(f"subject{which}", f"candidate{which}").unique(maintain_order=True)
         for subject, answer in pairs.iter_rows():
             named, answered = lines.get(subject.casefold()), lines.get(answer.casefold())
             if named and answered and named.isdisjoint(answered):
                 problem = f"a key names {subject!r}, but the answer is {answer!r}"
-                raise InputError([Fault(str(path), "", problem, "one subject of the lists in key and answer")])
+                raise InputError(
+                    [Fault(str(path), "", problem, "the same subject of the lists in the key and the answer")]
+                )
 
 
 def file_digest(path: Path) -> str:

@@ -103,7 +103,7 @@ class _Window:
             raise self.fault(error.pos, problem, LAYOUT) from None
         except RepeatedKey as error:
             raise self.fault(
-                self.place, f"the key {error.key!r} appears twice in one object", "every key once"
+                self.place, f"the key {error.key!r} appears twice in one object", "each key once"
             ) from None
         except RecursionError:
             raise self.fault(self.place, "objects or lists are nested too deeply", LAYOUT) from None

@@ -60,7 +60,7 @@ def folder_of(record: Mapping[str, Any]) -> Path:
     if folder is None or gone:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
-            f"{name_of(record)}: {place} has no {', '.join(gone[:3])} any more; expected the files of its record: "
+            f"{name_of(record)}: {place} no longer has {', '.join(gone[:3])}; expected the files of its record: "
             "remove the record and run again with a network"
         )
     return folder
@@ -187,8 +187,8 @@ def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, devic
     missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would be newly "
-            f"initialized; expected a checkpoint that was trained for {task}"
+            f"{name} has no weights for the task {task}: {', '.join(missing[:5])} would start with random values; "
+            f"expected a checkpoint that was trained for {task}"
         )
     return model.eval().to(device)
 
@@ -218,7 +218,8 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
     ]
     if problems:
         raise ModelError(
-            f"{name}: the weights are not those of config.json ({first_few(problems, 2)}); expected both from one model"
+            f"{name}: the weights do not match config.json ({first_few(problems, 2)}); expected both from the same "
+            "model"
         )
 
 

@@ -33,11 +33,11 @@ def class_problems(
     there = [str(name) for name in named.values()] if isinstance(named, dict) else []
     if classes and sorted(name.casefold() for name in there) != sorted(name.casefold() for name in classes):
         expected = "the same names, in any order: see `id2label` in its config.json and `labels` of the model"
-        yield FolderProblem(f"holds a classifier of the classes {there}, not {list(classes)}", expected)
+        yield FolderProblem(f"contains a classifier of the classes {there}, not {list(classes)}", expected)
     known = {name.casefold() for name in there}
     if missing := [name for name in scored if name.casefold() not in known]:
         expected = "names of `id2label` in its config.json in `scorer.labels` of the model"
-        yield FolderProblem(f"holds a classifier of the classes {there}, without {missing}", expected)
+        yield FolderProblem(f"contains a classifier of the classes {there}, without {missing}", expected)
 
 
 def class_problem(kind: str | None) -> FolderProblem | None:
@@ -45,7 +45,7 @@ def class_problem(kind: str | None) -> FolderProblem | None:
     if kind == REGRESSION:
         return FolderProblem("gives a text a number (problem_type: regression)", "a classifier")
     if kind == SEVERAL:
-        return FolderProblem(f"gives a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
+        return FolderProblem(f"can give a text any number of its classes (problem_type: {SEVERAL})", "exactly one")
     return None
 
 
@@ -62,8 +62,10 @@ def activation_problem(kind: str | None, activation: str | None) -> FolderProble
         )
     right = ACTIVATIONS.get(str(kind))
     if activation and right and activation != right:
-        problem = f"holds a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
-        return FolderProblem(problem, f"`activation: {right}` of `scorer`, or none: the checkpoint says it itself")
+        problem = f"contains a classifier whose problem_type is {kind}, which `activation: {activation}` contradicts"
+        return FolderProblem(
+            problem, f"`activation: {right}` in `scorer`, or no `activation`, because the checkpoint names it"
+        )
     return None
 
 

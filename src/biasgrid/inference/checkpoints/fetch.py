@@ -212,7 +212,7 @@ def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
     """Refuses weights that lead to files which are not fetched and digested, and might be pickles."""
     if "transformers_weights" in read_checkpoint_json(name, path / CONFIG):
         raise ModelError(
-            f"{name}: config.json names its weights itself (transformers_weights); expected {SAFE_WEIGHTS[0]}"
+            f"{name}: config.json names its own weights files (transformers_weights); expected {SAFE_WEIGHTS[0]}"
         )
     for index in matching(weight_files, ["*.index.json"]):
         named = set(strings(read_checkpoint_json(name, path / index).get("weight_map", {})))
@@ -234,13 +234,13 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
     elsewhere = sorted({word for word in strings(codes) if "--" in word})
     if allowed and elsewhere:
         raise ModelError(
-            f"{name} runs code of another repository ({elsewhere[0]}), which is not fetched; expected code of its own: "
+            f"{name} runs code from another repository ({elsewhere[0]}), which is not fetched; expected its own code: "
             "put both into one folder, correct `auto_map` there, and set `folder`"
         )
     foreign = [] if allowed else foreign_parts(config, tokenizer, weights)
     if foreign:
         raise ModelError(
-            f"{name} runs code of its own ({', '.join(foreign)} not known to transformers), which is not allowed; if "
+            f"{name} runs its own code ({', '.join(foreign)} not known to transformers), which is not allowed; if "
             "you have read that code and trust it, set `allow_remote_code: true` for it in the config"
         )
 

@@ -83,8 +83,8 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
     if wrong:
         told = ", ".join("{path} ({algorithm} {actual}, expected {expected})".format(**mismatch) for mismatch in wrong)
         raise ModelError(
-            f"{checkpoint} at revision {commit}: the download is not what {ENDPOINT} says it is: {told}; "
-            "removed: run again, and if that does not help, suspect the mirror or proxy"
+            f"{checkpoint} at revision {commit}: the download does not match what {ENDPOINT} lists: {told}. It was "
+            "removed. Run again; if that does not help, check the mirror or proxy"
         )
 
 
@@ -117,9 +117,9 @@ def refusal_text(error: Exception) -> str:
     login = "log in with `hf auth login`, or set HF_TOKEN"
     match cause:
         case GatedRepoError():
-            return f"the repository is gated; ask for access on its page of the hub and {login}"
+            return f"the repository is gated; ask for access on its page on the hub and {login}"
         case RevisionNotFoundError():
-            return "the repository has no such revision; expected a commit, tag or branch of it"
+            return "the repository has no such revision; expected one of its commits, tags or branches"
         case RepositoryNotFoundError():
             return (
                 f"{ENDPOINT} shows no such repository; expected a name such as org/name, and for a private one {login}"
@@ -132,6 +132,6 @@ def refusal_text(error: Exception) -> str:
         case HFValidationError():
             return "that is not the name of a repository; expected one such as org/name"
     return (
-        f"{ENDPOINT} cannot be reached or broke off ({first_line(cause)}); run again with a network (complete files "
-        "are kept), set HF_HUB_OFFLINE=1 if the cache has them all, or `folder` to a local copy"
+        f"{ENDPOINT} cannot be reached, or broke off the connection ({first_line(cause)}); run again with a network "
+        "(complete files are kept), set HF_HUB_OFFLINE=1 if the cache has all files, or set `folder` to a local copy"
     )

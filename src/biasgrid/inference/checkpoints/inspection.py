@@ -55,7 +55,9 @@ def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem
     try:
         yield from checkpoint_problems(folder, wanted)
     except UserError as error:
-        yield FolderProblem(f"holds a file that cannot be read ({first_line(error)})", "what transformers has written")
+        yield FolderProblem(
+            f"contains a file that cannot be read ({first_line(error)})", "files written by transformers"
+        )
 
 
 def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
@@ -66,20 +68,21 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
     if unread and CONFIG not in names:
         return
     if CONFIG not in names:
-        yield FolderProblem("holds no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
+        yield FolderProblem("contains no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
         return
     if not matching(names, VOCABULARIES):
-        nothing = FolderProblem("holds no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
+        nothing = FolderProblem("contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")
         yield other_tokenizer(names) or nothing
     chosen = weights_among(names, wanted.allow_pickle)
     pickled = matching(names, PICKLED_WEIGHTS)
     if not chosen and pickled:
         expected = (
-            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them: they can run code when they are loaded"
+            f"{SAFE_WEIGHTS[0]}, or `allow_pickle: true` if you trust them, because they can run code when they are "
+            "loaded"
         )
-        yield FolderProblem(f"holds weights in pickled files only ({', '.join(pickled[:3])})", expected)
+        yield FolderProblem(f"contains weights in pickled files only ({', '.join(pickled[:3])})", expected)
     elif not chosen:
-        yield other_weights(names) or FolderProblem("holds no weights", " or ".join(SAFE_WEIGHTS[:2]))
+        yield other_weights(names) or FolderProblem("contains no weights", " or ".join(SAFE_WEIGHTS[:2]))
     for name in matching(chosen, ["*.safetensors"]):
         yield from damage_of(Path(folder, name))
     if not wanted.served and (quantised := quantisation(folder, names, Path(folder))):
@@ -96,4 +99,6 @@ def damage_of(file: Path) -> Iterator[FolderProblem]:
         with safe_open(file, framework="numpy"):
             pass
     except (SafetensorError, OSError) as error:
-        yield FolderProblem(f"holds a {file.name} that is damaged or cut off ({first_line(error)})", "the whole file")
+        yield FolderProblem(
+            f"contains a {file.name} that is damaged or incomplete ({first_line(error)})", "the complete file"
+        )

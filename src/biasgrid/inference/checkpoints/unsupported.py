@@ -10,8 +10,9 @@ from biasgrid.inference.checkpoints.files import CONFIG, TOKENIZER_CONFIG, match
 
 ADAPTERS = ("adapter_config.json", "adapter_model.*", "adapter.*.safetensors", "*_adapter.bin", "*_adapter.safetensors")
 MERGED = (
-    "one model of both: `PeftModel.from_pretrained(base, adapter).merge_and_unload().save_pretrained(folder)`, the "
-    "tokenizer beside it, and no files of the adapter"
+    "a single model, merged with "
+    "`PeftModel.from_pretrained(base, adapter).merge_and_unload().save_pretrained(folder)`, "
+    "with the tokenizer beside it and without the files of the adapter"
 )
 OWN_GENERATE = "custom_generate/generate.py"
 BY_VERSION = {CONFIG: "configuration_files", TOKENIZER_CONFIG: "fast_tokenizer_files"}
@@ -25,14 +26,14 @@ OTHER_WEIGHTS = {
         "`from_flax=True`, and `save_pretrained`",
     ),
     ("*.gguf", "ggml*"): ("of llama.cpp", "safetensors; or a server of llama.cpp as `endpoint`: see docs/servers.md"),
-    ("*.onnx", "openvino_model.*"): ("for another runtime", "safetensors, of which these were made"),
+    ("*.onnx", "openvino_model.*"): ("for another runtime", "the safetensors from which these files were made"),
     ("consolidated*", "*.pth"): (
-        "in their maker's own layout",
-        "safetensors in the layout of transformers, as the model's page of the hub has them in most cases",
+        "in the layout of their maker",
+        "safetensors in the layout of transformers, which most models have on the hub",
     ),
     ("model.*.safetensors", "pytorch_model.*.bin"): (
-        "in a variant alone",
-        "`model.safetensors`: load them with `variant=...` and save them with `save_pretrained`",
+        "only in a variant",
+        "`model.safetensors`: load the weights with `variant=...` and save them with `save_pretrained`",
     ),
 }
 """Weights that are not read, by their names: what they are, and what is expected in place of them."""
@@ -63,16 +64,16 @@ def unsupported_files(
     if adapters := matching(names, ADAPTERS):
         base = read_checkpoint_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
         of = f" of {base}" if isinstance(base, str) and base else ""
-        yield FolderProblem(f"holds an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED)
+        yield FolderProblem(f"contains an adapter{of} ({', '.join(adapters[:3])}), which is not applied", MERGED)
     for file, key in BY_VERSION.items():
         if others := read_checkpoint_json(name, folder / file).get(key):
             yield FolderProblem(
-                f"holds a {file} that names other files for some versions of transformers ({key}: {others})",
-                f"one file for all versions: put the newest one in its place, and leave `{key}` out",
+                f"contains a {file} that names different files for some versions of transformers ({key}: {others})",
+                f"one file for all versions: replace it by the newest one, and remove `{key}`",
             )
     if allow_remote_code and (OWN_GENERATE in names or (folder / OWN_GENERATE).exists()):
-        expected = "a checkpoint without it: its tokens would not be drawn as the config says"
-        yield FolderProblem(f"holds code of its own to write texts ({OWN_GENERATE})", expected)
+        expected = "a checkpoint without such code, because its tokens would not be drawn as the config says"
+        yield FolderProblem(f"contains its own code for writing texts ({OWN_GENERATE})", expected)
 
 
 def other_weights(names: Collection[str]) -> FolderProblem | None:
@@ -87,7 +88,7 @@ def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
     """Returns what tokenizer a checkpoint has in place of one that can be read; None where it has none."""
     if found := matching(names, OTHER_TOKENIZERS):
         expected = "a tokenizer.json: `AutoTokenizer.from_pretrained(folder).save_pretrained(folder)` writes it"
-        return FolderProblem(f"has its tokenizer in {', '.join(found)} alone", expected)
+        return FolderProblem(f"has its tokenizer only in {', '.join(found)}", expected)
     return None
 
 
@@ -105,7 +106,7 @@ def quantisation(name: str, names: Collection[str], folder: Path) -> FolderProbl
     if not found and not (found := matching(names, QUANTISED_FILES)):
         return None
     return FolderProblem(
-        f"holds weights that are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
-        "weights as they were before, which are computed with in float32; or a server that loads them: see `serve` in "
+        f"contains weights that are quantised ({', '.join(map(str, [*found, *([method] if method else [])]))})",
+        "the original weights, which run in float32; or a server that loads the quantised weights: see `serve` in "
         "docs/servers.md",
     )

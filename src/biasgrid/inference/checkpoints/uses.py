@@ -37,16 +37,22 @@ USES = (
 WITH_PICTURES = ("ForConditionalGeneration", "ForVision2Seq", "ForVisionText2Text")
 """How the classes of models end that write, and take pictures beside texts, if their config has a part for texts."""
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
-ENCODER_DECODER = "is an encoder-decoder, which no back end asks: ask it behind a server (see docs/servers.md)"
+ENCODER_DECODER = "is an encoder-decoder, which no back end supports: run it behind a server (see docs/servers.md)"
 ADVICE = {
-    "XLNetForQuestionAnswering": "searches spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple",
-    "ForTokenClassification": "labels words, which no dataset asks for: choose a checkpoint that answers or classifies",
-    "ForMultipleChoice": "chooses among texts with a head of its own: name it in a config with `task: multiple-choice`",
-    "ForNextSentencePrediction": "tells whether sentences follow: choose a checkpoint with a head for masked words",
+    "XLNetForQuestionAnswering": (
+        "searches for spans with beams: choose a checkpoint of XLNetForQuestionAnsweringSimple"
+    ),
+    "ForTokenClassification": "labels words, which no dataset needs: choose a checkpoint that answers or classifies",
+    "ForMultipleChoice": "chooses among texts with a special head: list it in a config with `task: multiple-choice`",
+    "ForNextSentencePrediction": (
+        "predicts whether one sentence follows another: choose a checkpoint with a head for masked words"
+    ),
     "ForConditionalGeneration": ENCODER_DECODER,
     "EncoderDecoderModel": ENCODER_DECODER,
-    "Model": "has no head for a task: choose a checkpoint that was trained for one; an encoder of texts is named in a "
-    "config with `task: feature-extraction`",
+    "Model": (
+        "has no head for a task: choose a checkpoint that was trained for one; list an encoder of texts in a config "
+        "with `task: feature-extraction`"
+    ),
 }
 """What to do with models that are not asked, by how the names of their classes end; the first one that fits counts."""
 
@@ -71,5 +77,5 @@ def advice_of(config: Mapping[str, Any]) -> str:
     names = architecture_names(config)
     found = [f"{name} {advice}" for name in names for ending, advice in ADVICE.items() if name.endswith(ending)]
     ends = ", ".join(end for use in USES for end in use.classes)
-    known = f"expected a class that ends in one of {ends}; or name the model in a config, with its `task`"
+    known = f"expected a class that ends in one of {ends}; or list the model in a config, with its `task`"
     return f"{found[0]}; {known}" if found else known

@@ -142,7 +142,9 @@ def smaller_batches(batch: Batch, error: Exception) -> list[Batch]:
     """
     count = len(batch.rows)
     if isinstance(error, ValueError) and count > 1:
-        warn_once(f"the model does not take a batch ({first_line(error)}): its rows are run one at a time, slowly")
+        warn_once(
+            f"the model cannot process a batch ({first_line(error)}), so its rows are run one at a time, which is slow"
+        )
         return batch.split([1] * count)
     if out_of_memory(error) and count > 1:
         logger.warning("%s rows do not fit into memory; trying %s", count, count // 2)

@@ -29,7 +29,7 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
         if name == "cpu":
-            logger.info("torch sees no GPU: the CPU is used")
+            logger.info("torch sees no GPU, so the CPU is used")
     if name == "cuda" and not torch.cuda.is_available():
         raise ModelError("device cuda is set, but torch sees no GPU; expected one, or `device: auto` in the config")
     return torch.device(name)

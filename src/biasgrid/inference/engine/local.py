@@ -233,7 +233,7 @@ class LocalBackEnd(BackEnd):
 
         found = kept_tuning(self.model, self.settings, find)
         self.products = found["products"]
-        logger.info("float32 products are %s's, the fastest on %s", self.products, found["processor"])
+        logger.info("float32 products are computed by %s, the fastest on %s", self.products, found["processor"])
         if "drift" in found:
             logger.info("precision: auto would be %s", precision_note(found))
 
@@ -279,7 +279,7 @@ class LocalBackEnd(BackEnd):
         try:
             return self._encoded(instances, whole=False)
         except NotAssembledError as error:
-            slower = "every text is tokenized whole, which is slower"
+            slower = "each text is tokenized as a whole, which is slower"
             logger.warning("assembled tokens differ from the tokenizer's (%r): %s", error.args[0], slower)
             return None
 

@@ -88,8 +88,8 @@ def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) 
 def unknown_token(model: str, instance: int, token: int, known: int) -> ModelError:
     """Returns the error of a token of which a model has no embedding."""
     return ModelError(
-        f"model {model}: instance {instance} has the token {token}, and the model knows {known} tokens; expected a "
-        "tokenizer and weights of one checkpoint"
+        f"model {model}: instance {instance} has the token {token}, but the model knows only {known} tokens; expected "
+        "a tokenizer and weights from the same checkpoint"
     )
 
 

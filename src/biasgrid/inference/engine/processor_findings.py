@@ -58,6 +58,6 @@ def precision_note(found: dict[str, Any]) -> str:
     """Words what `precision: auto` would do, of what was found: its speed, and the drift of the audited rows."""
     drift = found["drift"]
     return (
-        f"{found['auto_is_faster']} times as fast in products on {found['processor']}; the audit's probabilities would "
-        f"move by up to {drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} in the mean"
+        f"{found['auto_is_faster']} times as fast at matrix products on {found['processor']}; the probabilities in "
+        f"the audit would change by up to {drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} on average"
     )

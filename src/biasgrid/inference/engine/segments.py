@@ -196,7 +196,9 @@ def tokenize(
     whole = tokenize_whole(tokenizer, texts[sample].to_list(), placed)
     if same(made, sample, whole):
         return made
-    logger.warning("texts are not the tokens of their words (%r): each is tokenized, which is slower", texts[0])
+    logger.warning(
+        "the tokens of a text are not those of its words (%r), so each text is tokenized, which is slower", texts[0]
+    )
     return tokenize_whole(tokenizer, texts.to_list(), placed)
 
 

@@ -112,12 +112,12 @@ class AnswerStore:
             except TableError as error:
                 # Another shard that is done by now has removed its parts.
                 if path.exists():
-                    logger.warning("%s is damaged; what it held is asked again (%s)", path, error)
+                    logger.warning("%s is damaged; its answers are asked again (%s)", path, error)
                 continue
             if found.is_empty():
                 continue
             if facts.get("store", self.folder.name) != self.folder.name:
-                logger.warning("%s is of another model; what it held is asked again", path)
+                logger.warning("%s belongs to another model; its answers are asked again", path)
                 continue
             left = left.join(found, on="key", how="anti")
             if path.parent == self.folder:

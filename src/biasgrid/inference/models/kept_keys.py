@@ -30,7 +30,7 @@ from biasgrid.tables.schema import column, table
 KEPT_KEYS = table(
     "kept keys",
     {
-        "key": column(pl.UInt64, description="the key of an answer, rising"),
+        "key": column(pl.UInt64, description="key of an answer, in rising order"),
         "row": column(pl.UInt32, description="the row of the answer in its table, counted from 0"),
     },
 )

@@ -139,12 +139,12 @@ def match_responses(
     if len(missing):
         shown = "original" if "original" in missing.columns else "whole"
         example = shorten_prompt(str(missing[shown][0]))
-        problem = f"{len(missing):,} of {len(instances):,} prompts have no answer, the first of them {example}"
+        problem = f"{len(missing):,} of {len(instances):,} prompts have no answer; the first one is {example}"
         faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
     several = found.filter(pl.len().over("instance") > 1).join(asked, on="instance", maintain_order="left")
     if len(several):
         prompt = shorten_prompt(str(several["whole"][0]))
-        problem = f"{prompt} has several answers, of groups that the dataset does not tell apart"
+        problem = f"{prompt} has several answers from groups that the dataset does not distinguish"
         faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
     scores = pl.Series("scores", [given[place].scores for place in found["place"]], dtype=pl.Object)
     if not faults:
@@ -166,7 +166,7 @@ def written_faults(path: Path, answers: Sequence[PrecomputedResponse]) -> Iterat
     """Yields the first answer that has log-likelihoods and no text, where texts are read."""
     for one in answers:
         if one.scores and not one.response:
-            problem = "log-likelihoods of options, but the dataset reads written answers"
+            problem = "log-likelihoods of options, but the dataset needs written answers"
             yield Fault(str(path), f"{one.where}, scores", problem, "a `response`, or `answers: scored` in the dataset")
             return
 
@@ -187,8 +187,8 @@ def choice_faults(
     options = {number: list(filter(None, texts)) for number, *texts in rows}
     for number, one in zip(numbers, answers, strict=True):
         if not one.scores:
-            problem = "no log-likelihoods of options, which the dataset reads"
-            expected = "those of each option, or `answers: written` in the dataset"
+            problem = "no log-likelihoods of options, which the dataset needs"
+            expected = "a log-likelihood for each option, or `answers: written` in the dataset"
             yield Fault(str(path), f"{one.where}, scores", problem, expected)
             return
         if lacking := [text for text in options[number] if text not in one.scores]:

@@ -315,7 +315,7 @@ class ShardRows:
         answers = store.find()
         found = len(answers.finished)
         if there := found + len(answers.parts):
-            logger.info("%s: %s rows are there from an earlier run", settings.model, there)
+            logger.info("%s: %s rows come from an earlier run", settings.model, there)
         self.progress.resume(there)
         shard = ShardAnswers(instances, settings, self.back_end, self.record, store, self.opener)
         gpu_peak = shard.ask(answers, self.progress)

@@ -42,7 +42,7 @@ def read_capabilities(path: Path, record: Path) -> dict[str, Any]:
     """
     content = read_made(path, "what a model can do")
     if not isinstance(content, dict) or content.get(OF_RECORD) != digest(read_record(record)):
-        raise UserError(f"{path}: found out of another model than that of {record}; {REMEDY}")
+        raise UserError(f"{path}: does not describe the model in {record}; {REMEDY}")
     return {key: value for key, value in content.items() if key != OF_RECORD}
 
 

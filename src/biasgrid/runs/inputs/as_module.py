@@ -70,6 +70,6 @@ def refuse_moved_paths(moved: str, path: str) -> None:
     """
     if moved != path:
         raise UserError(
-            f"the module's `prefix` or `replace_prefix` makes {moved} of {path}; expected a module without them: "
-            "`results` in its config is where everything is made"
+            f"the module's `prefix` or `replace_prefix` turns {path} into {moved}; expected a module without them: "
+            "set `results` in its config to choose where everything is written"
         )

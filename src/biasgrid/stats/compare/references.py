@@ -55,7 +55,7 @@ class StoredFigure(Section):
     @model_validator(mode="after")
     def _has_a_whole_interval(self) -> StoredFigure:
         if (self.low is None) != (self.high is None) or (self.low or 0) > (self.high or 0):
-            raise KeysError("expected `low` and `high`, the smaller one first, or neither")
+            raise KeysError("expected `low` and `high`, the smaller one first, or neither of them")
         return self
 
 

@@ -77,11 +77,11 @@ def compare_two_models(results: Path, one: str, other: str, dataset: str | None)
     rows = read_tables([results / f"comparisons/{name}.parquet" for name in names], COMPARISONS)
     known = [*dict.fromkeys([*rows["model"], *rows["other_model"]])]
     if not known:
-        raise UserError(f"{results} compares no models; `biasgrid summary {results}` tells which were measured")
+        raise UserError(f"{results} compares no models; `biasgrid summary {results}` shows which models were measured")
     for name in (one, other):
         refuse_unknown(name, known, f"{results}: no model", dataset)
     if one == other:
-        raise UserError(f"{one!r} is given twice; expected two models, or another folder of results")
+        raise UserError(f"{one!r} is given twice; expected two different models, or another folder of results")
     found = []
     for name in names:
         chosen = rows_of_pair(rows.filter(dataset=name), one, other)
@@ -119,7 +119,7 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
             raise UserError(f"there is no {folder}/sums; expected a finished run of this version")
     names = [name for name in compared_datasets(results) if name in compared_datasets(others)]
     if dataset is not None:
-        refuse_unknown(dataset, names, f"no dataset that {results} and {others} have in common", None)
+        refuse_unknown(dataset, names, f"{results} and {others} do not share the dataset", None)
     shared = {
         name: [model for model in models_of(results, name) if model in models_of(others, name)]
         for name in ([dataset] if dataset else names)

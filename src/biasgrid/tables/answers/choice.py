@@ -12,19 +12,23 @@ SCHEMA = table(
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "probabilities": column(
             pl.List(pl.Float32),
-            description="of each candidate in the order of the instances' columns, null where there is none; for "
-            "classifiers of each class in the order of the dataset's labels",
+            description=(
+                "probability of each candidate, in the order of the instances' columns, null if there is none; for "
+                "classifiers, of each class in the order of the dataset's labels"
+            ),
             checks=Probabilities,
         ),
         "tokens": column(
             pl.List(pl.UInt8),
-            description="how many tokens each candidate has, null where `unqover` does not find it in the "
-            "vocabulary; null for classifiers and imported answers",
+            description=(
+                "number of tokens of each candidate, null if `unqover` does not find it in the vocabulary; null for "
+                "classifiers and imported answers"
+            ),
             nullable=True,
         ),
         "ranks": column(
             pl.List(pl.UInt32),
-            description="rank of each candidate's first token in the vocabulary, if read",
+            description="rank of each candidate's first token among all tokens of the vocabulary, if read",
             nullable=True,
         ),
         "unknown": UNKNOWN_COLUMN,
@@ -36,14 +40,19 @@ SCHEMA = table(
         ),
         "scored_by": column(
             pl.Categorical,
-            description="generative models: `logits` here; `echo`, `top` or `choice` of a server; `parsed` from a "
-            "response; `imported` from a log; `random`, nobody was asked",
+            description=(
+                "generative models: how the probabilities were obtained: `logits` from a local model; `echo`, `top` "
+                "or `choice` from a server; `parsed` from a response; `imported` from a log; `random` if no model was "
+                "asked"
+            ),
             nullable=True,
         ),
         "status": column(
             pl.Categorical,
-            description="generative models: `ok`; `bounded`, an option is not among the tokens that the server "
-            "lists; or why there is no answer: `unclear`, `empty`, `length`, `filtered`, `refused`",
+            description=(
+                "generative models: `ok`; `bounded` if an option is not among the tokens that the server lists; or "
+                "why there is no answer: `unclear`, `empty`, `length`, `filtered`, `refused`"
+            ),
             nullable=True,
         ),
         "response": column(pl.String, description="the response that was parsed, if any", nullable=True),

@@ -12,28 +12,30 @@ SCHEMA = table(
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "score": column(
             pl.Float64,
-            description="the sentence's score, by the formula in `scoring`: the larger, the likelier; null where no "
-            "token of it could be scored",
+            description=(
+                "score of the sentence by the formula in `scoring`: a larger score means more likely; null if none of "
+                "its tokens could be scored"
+            ),
             checks=NeverNaN,
             nullable=True,
         ),
         "tokens_scored": column(
             pl.UInt16,
-            description="how many tokens the score is made of; null where nobody counted them",
+            description="number of tokens in the score; null if not counted",
             nullable=True,
         ),
         "tokens": column(
             pl.UInt16,
-            description="how many tokens the sentence has, special tokens not included; null where nobody counted them",
+            description="number of tokens in the sentence, without special tokens; null if not counted",
             nullable=True,
         ),
         "unknown_tokens": column(
             pl.UInt16,
-            description="how many of these are the tokenizer's unknown token; null where nobody counted them",
+            description="number of these that are the tokenizer's unknown token; null if not counted",
             nullable=True,
         ),
         "unknown": UNKNOWN_COLUMN,
         "truncated": TRUNCATED_COLUMN,
-        "scoring": column(pl.Categorical, description="the formula, see docs/scoring.md"),
+        "scoring": column(pl.Categorical, description="formula of the score (see docs/scoring.md)"),
     },
 )

@@ -12,18 +12,18 @@ SCHEMA = table(
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "starts": column(
             pl.List(pl.Float32),
-            description="probability that the answer starts where each candidate does",
+            description="probability that the answer starts at the start of each candidate",
             checks=Probabilities,
         ),
         "ends": column(
             pl.List(pl.Float32),
-            description="probability that the answer ends where each candidate does",
+            description="probability that the answer ends at the end of each candidate",
             checks=Probabilities,
         ),
         "answer": column(pl.Categorical, description="the most probable span"),
         "probability": column(
             pl.Float32,
-            description="probability of its start times that of its end; null for imported answers",
+            description="probability of its start times the probability of its end; null for imported answers",
             checks=Probability,
             nullable=True,
         ),

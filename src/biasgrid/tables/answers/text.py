@@ -18,10 +18,12 @@ SCHEMA = table(
         "status": column(
             pl.Categorical, description="how the response ended: `ok`, `length`, `empty`, `filtered`, `refused`"
         ),
-        "tokens_in": column(pl.UInt32, description="how many tokens were read, if known", nullable=True),
-        "tokens_out": column(pl.UInt32, description="how many tokens were written, if known", nullable=True),
+        "tokens_in": column(pl.UInt32, description="number of tokens read, if known", nullable=True),
+        "tokens_out": column(pl.UInt32, description="number of tokens written, if known", nullable=True),
         "over_limit": column(
-            pl.Boolean, description="whether these are more than a server was told to write at most", nullable=True
+            pl.Boolean,
+            description="whether more tokens were written than the server was allowed to write",
+            nullable=True,
         ),
     },
 )

@@ -12,8 +12,10 @@ SCHEMA = table(
         "instance": column(pl.UInt32, description="the instance", checks=Unique),
         "vector": column(
             pl.List(pl.Float32),
-            description="the encoder's last hidden states, pooled as its checkpoint says (mean over the tokens without "
-            "a word of it), scaled to length 1",
+            description=(
+                "last hidden states of the encoder, pooled as its checkpoint says (or averaged over the tokens if it "
+                "says nothing), scaled to length 1"
+            ),
         ),
         "unknown": UNKNOWN_COLUMN,
         "truncated": TRUNCATED_COLUMN,

@@ -120,7 +120,7 @@ def test_architectures_that_answer_otherwise_behind_a_prefix_read_whole_prompts(
     with caplog.at_level(logging.WARNING):
         again = ours.predict_anew()
     assert "tiny: answers behind a shared beginning differ by" in caplog.text
-    assert "every prompt is read whole, which is slower" in caplog.text
+    assert "each prompt is read as a whole, which is slower" in caplog.text
     assert largest_difference(said, again) < 1e-6
 
 

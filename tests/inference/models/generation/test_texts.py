@@ -170,7 +170,7 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
 
 def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
     warn_of_strange_marks("tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""])
-    assert "tiny: 2 of 5 responses begin with '<reasoning>', and are taken for answers" in caplog.text
+    assert "tiny: 2 of 5 responses begin with '<reasoning>' and are treated as answers" in caplog.text
     caplog.clear()
     warn_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
     assert not caplog.text

@@ -45,7 +45,7 @@ def test_an_interrupted_shard_goes_on_and_ends_the_same(
     interrupt(ours, 2, monkeypatch, **asked)
     with caplog.at_level("INFO"):
         ours.predict(**asked)
-    assert "32 rows are there from an earlier run" in caplog.text
+    assert "32 rows come from an earlier run" in caplog.text
     assert ours.out.read_bytes() == uninterrupted
     assert not ours.parts
 

@@ -74,7 +74,11 @@ def test_the_first_token_counts_where_a_server_puts_one_before_it(
 @pytest.mark.parametrize(
     ("capabilities", "scoring", "message"),
     [
-        ({"scored_by": "top", "tried": {"echo": "it scores two options alike (0)"}}, "echo-sum", "two options alike"),
+        (
+            {"scored_by": "top", "tried": {"echo": "it gives two options the same score (0)"}},
+            "echo-sum",
+            "two options the same score",
+        ),
         ({"scored_by": "parsed"}, "echo-sum", "only `api: completions` reads prompts back"),
         (ECHOES, "sum", "no scoring 'sum' for models behind servers; expected one of echo-mean, echo-sum"),
     ],

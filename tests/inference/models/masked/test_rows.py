@@ -153,7 +153,7 @@ def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
 
     monkeypatch.setattr("biasgrid.inference.models.masked.texts.check", differ)
     assert largest_difference(ours.predict_anew(target_scoring="joint"), assembled) < 1e-6
-    assert "every text is tokenized whole" in caplog.text
+    assert "each text is tokenized as a whole" in caplog.text
 
 
 def test_unqover_scoring_leaves_the_number_of_tokens_open_where_it_finds_none(cell: Cells) -> None:

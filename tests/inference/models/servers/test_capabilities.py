@@ -23,12 +23,12 @@ def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
     ("knows", "api", "way", "reasons"),
     [
         ({"echo", "logprobs", "choice"}, "completions", "echo", {}),
-        ({"false echo", "logprobs"}, "completions", "top", {"echo": "it scores two options alike (0)"}),
+        ({"false echo", "logprobs"}, "completions", "top", {"echo": "it gives two options the same score (0)"}),
         ({"logprobs", "choice"}, "chat", "top", {}),
         ({"choice"}, "chat", "choice", {"top": "it gives no log-probabilities"}),
-        ({"false logprobs", "choice"}, "chat", "choice", {"top": "it scores two options alike (1)"}),
-        ({"constant logprobs"}, "completions", "parsed", {"top": "it scores other questions alike"}),
-        (set(), "chat", "parsed", {"choice": "it was to answer quartz or basalt, and did not"}),
+        ({"false logprobs", "choice"}, "chat", "choice", {"top": "it gives two options the same score (1)"}),
+        ({"constant logprobs"}, "completions", "parsed", {"top": "it gives different questions the same scores"}),
+        (set(), "chat", "parsed", {"choice": "it was told to answer quartz or basalt, but did not"}),
     ],
 )
 def test_the_first_way_that_works_is_taken(
@@ -72,7 +72,9 @@ def test_a_key_of_the_environment_is_sent_to_nobody_else(serve: Servers, monkeyp
 
 
 def test_a_variable_that_is_not_set(serve: Servers) -> None:
-    with pytest.raises(InputError, match=r"has no NO_SUCH_KEY; expected a value. Set NO_SUCH_KEY first"):
+    with pytest.raises(
+        InputError, match=r"variable NO_SUCH_KEY is not set; expected a value: run `export NO_SUCH_KEY=...`"
+    ):
         found(serve(), key="${NO_SUCH_KEY}")
 
 
@@ -84,7 +86,7 @@ def test_a_model_that_the_server_lacks(serve: Servers) -> None:
 def test_a_server_that_speaks_something_else(serve: Servers) -> None:
     with pytest.raises(ModelError, match="an answer that is not JSON"):
         found(serve(fault=lambda *_: "no json"))
-    with pytest.raises(ModelError, match="an answer that is not one of OpenAI's protocol"):
+    with pytest.raises(ModelError, match="an answer that does not follow OpenAI's protocol"):
         found(serve(fault=lambda *_: "other json"))
 
 

@@ -41,7 +41,7 @@ NO_ANSWERS = {
     "list of texts": content(["Yes."]),
     "part of no known type": content([{"type": "image_url", "image_url": "x"}]),
     "part without text": content([{"type": "text"}]),
-    "part that is no text": content([{"type": "text", "text": 3}]),
+    "part that is not text": content([{"type": "text", "text": 3}]),
     "lone surrogate": content("Yes \ud83d"),
     "lone surrogate in a part": content([{"type": "text", "text": "\udc00"}]),
     "half an answer": choice(finish_reason="error"),
@@ -69,7 +69,7 @@ def test_what_is_no_answer_is_asked_again_and_not_kept(serve: Servers, cell: Cel
 
     server = serve(says=says)
     ours = cell(server, 4, attempts=2)
-    with pytest.raises(ModelError, match=r"1 of 4 requests have no answer .* not one of OpenAI's protocol \(.+\)"):
+    with pytest.raises(ModelError, match=r"1 of 4 requests have no answer .* does not follow OpenAI's protocol \(.+\)"):
         ours.ask()
     assert server.answered.total() == 5
     assert len([line for line in ours.lines if "text" in line]) == 3
@@ -208,7 +208,7 @@ def test_lines_of_a_store_are_looked_at_too(
     server.answered.clear()
     assert ours.ask()["status"].to_list() == before["status"].to_list()
     assert server.answered.total() == (0 if is_kept else 1)
-    assert ("line 3: damaged; what it held is asked again" in caplog.text) == (not is_kept)
+    assert ("line 3: damaged; its answers are asked again" in caplog.text) == (not is_kept)
     aside = ours.folder / "requests.damaged.jsonl"
     assert aside.exists() == (not is_kept)
     # It is said once.
@@ -260,7 +260,7 @@ def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
         NO_ANSWERS["half an answer"](body)
         return body
 
-    with pytest.raises(ModelError, match="it ended with 'error', as no whole answer does"):
+    with pytest.raises(ModelError, match="it ended with 'error', so the answer is not complete"):
         cell(serve(says=says), 1, attempts=1).ask()
 
 
@@ -306,5 +306,5 @@ def test_blocks_of_anthropics_protocol(serve: Servers, cell: Cells, name: str) -
 @pytest.mark.parametrize("reason", ["tool_use", "pause_turn", "error", 3])
 def test_ends_of_anthropics_protocol_that_are_none(serve: Servers, cell: Cells, reason: Any) -> None:
     ours = cell(serve(says=lambda body, *_: {**body, "stop_reason": reason}), 1, api="anthropic", attempts=1)
-    with pytest.raises(ModelError, match="as no whole answer does"):
+    with pytest.raises(ModelError, match="so the answer is not complete"):
         ours.ask()

@@ -74,7 +74,7 @@ def test_a_redirect_on_the_same_server_is_followed(serve: Servers, cell: Cells) 
 )
 def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match=rf"{variable}: names no proxy that can be used; expected an address such as"):
+    with pytest.raises(InputError, match=rf"{variable}: does not name a usable proxy; expected an address such as"):
         proxy_of("http://example.org/v1")
     assert proxy_of("http://127.0.0.1:8000/v1") is None
 
@@ -87,7 +87,7 @@ def test_libraries_that_read_the_environment_take_no_proxy_for_this_machine(monk
         prepare_proxies()
     assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == "example.org,localhost,127.0.0.1,::1"
     monkeypatch.setenv("ALL_PROXY", "::::")
-    with pytest.raises(InputError, match="ALL_PROXY: names no proxy that can be used"):
+    with pytest.raises(InputError, match="ALL_PROXY: does not name a usable proxy"):
         prepare_proxies()
 
 
@@ -225,7 +225,7 @@ def test_a_limit_that_a_server_ignores_is_found_out(serve: Servers, limit: str) 
 
 def test_a_server_that_keeps_no_limit(serve: Servers, caplog: pytest.LogCaptureFixture) -> None:
     assert found(serve(limit="max_words"))["token_limit"] == "max_completion_tokens"
-    assert "nothing keeps its answers as short as `max_tokens` says" in caplog.text
+    assert "nothing limits its answers to `max_tokens`" in caplog.text
 
 
 def found(server: ModelServer) -> dict[str, Any]:

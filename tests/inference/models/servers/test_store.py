@@ -78,7 +78,7 @@ def test_a_damaged_line_is_asked_again(serve: Servers, cell: Cells, caplog: pyte
     paid(server)
     ours.ask()
     assert paid(server) == 1
-    assert "requests.jsonl, line 5: damaged; what it held is asked again" in caplog.text
+    assert "requests.jsonl, line 5: damaged; its answers are asked again" in caplog.text
 
 
 @pytest.mark.parametrize("first", ['{"biasgrid_answers": 3}', "what is this", "[" * 99999])
@@ -139,7 +139,9 @@ def test_a_full_disk_loses_nothing_that_was_paid(small_disk: Path, serve: Server
     filling = small_disk / "filling"
     free = os.statvfs(small_disk)
     filling.write_bytes(b"x" * (free.f_bavail * free.f_frsize - 40_000))
-    with pytest.raises(UserError, match=r"requests.jsonl: cannot be written, the disk is full; make room and run"):
+    with pytest.raises(
+        UserError, match=r"requests.jsonl: cannot be written, because the disk is full; free some space and run"
+    ):
         ours.ask()
     before = paid(server)
     assert 4 < before < 200
@@ -164,7 +166,7 @@ def test_two_jobs_at_one_store_wait_for_each_other(serve: Servers, cell: Cells) 
     deadline = time.monotonic() + 60
     while not ours.store.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    with pytest.raises(UserError, match=r"requests.lock: held for .* minutes by another job; end that job"):
+    with pytest.raises(UserError, match=r"requests.lock: another job has held this lock for .* minutes; end that job"):
         ours.ask(seconds_without_progress=2)
     server.seconds = 0
     process.wait()

@@ -53,7 +53,9 @@ def test_failures_are_told_and_asked_again_by_the_next_run(serve: Servers, cell:
     broken = {"Is 3 a", "Is 5 a"}
     server = serve(fault=lambda prompt, _: "400" if any(each in prompt for each in broken) else None)
     ours = cell(server, 12)
-    with pytest.raises(ModelError, match=r"2 of 12 requests have no answer \(the last one: 400 .*Something is wrong"):
+    with pytest.raises(
+        ModelError, match=r"2 of 12 requests have no answer \(the last problem: 400 .*Something is wrong"
+    ):
         ours.ask()
     assert not ours.out.exists()
     assert len(ours.lines) == 10

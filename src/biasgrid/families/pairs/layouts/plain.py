@@ -29,7 +29,7 @@ def pairs_of(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
         cluster = record.optional(CLUSTER)
         other, where = first.setdefault(cluster, (kind, record.where)) if cluster else (kind, "")
         if other != kind:
-            expected = f"{other!r}, as in {where}: pairs of a cluster reword each other"
+            expected = f"{other!r}, as in {where}, because the pairs of a cluster reword each other"
             record.refuse(TYPE, f"{kind!r} in cluster {cluster}", expected)
         if len(faults) == before:
             yield SentencePair(

@@ -17,7 +17,7 @@ from biasgrid.inference.scorings import BLANK
 
 GOLD = ("stereotype", "anti-stereotype", "unrelated")
 """The labels of the sentences of an example, in the order of `items.ROLES`."""
-EXPECTED = "a file of StereoSet: an object `data` with lists of examples by task"
+EXPECTED = "a file of StereoSet: an object `data` with a list of examples for each task"
 
 
 class StereoSetExample:

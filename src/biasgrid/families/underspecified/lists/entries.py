@@ -62,8 +62,8 @@ def check_aligned(path: Path, columns: dict[str, list[ListEntry]], faults: list[
         Fault(
             str(path),
             f"line {last}",
-            f"columns of unequal length: {counts}",
-            f"as many {shortest} lines as of the others (its last one is line {last})",
+            f"columns of different lengths: {counts}",
+            f"as many {shortest} lines as other lines (the last one is line {last})",
         )
     )
     return False
@@ -75,16 +75,20 @@ def check_terms(path: Path, columns: dict[str, list[ListEntry]], faults: list[Fa
         for entry in entries:
             for placeholder in LIST_PLACEHOLDER.findall(entry.term):
                 problem = f"placeholder {placeholder} in {entry.term!r}"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, "only words: nothing fills it there"))
+                faults.append(
+                    Fault(
+                        str(path), f"line {entry.line}", problem, "only words, because nothing fills placeholders there"
+                    )
+                )
             if found := wide_space(entry.term):
                 problem = f"white space in {found!r}"
-                faults.append(Fault(str(path), f"line {entry.line}", problem, "one space between two words"))
+                faults.append(Fault(str(path), f"line {entry.line}", problem, "a single space between words"))
         without = [entry for entry in entries if entry.group is None]
         clustered = [entry for entry in entries if entry.group is not None]
         for subject_group, other in similar_names(entry.group for entry in clustered if entry.group is not None):
             line = next(entry.line for entry in clustered if entry.group == subject_group)
-            problem = f"the group {subject_group!r} is {other!r} but for case or normal form"
-            faults.append(Fault(str(path), f"line {line}", problem, "every group spelled alike"))
+            problem = f"the group {subject_group!r} differs from {other!r} only in case or normal form"
+            faults.append(Fault(str(path), f"line {line}", problem, "each group with one spelling"))
         if without and clustered:
             for entry in min(without, clustered, key=len):
                 problem = f"{'no group' if entry.group is None else 'a group'}, unlike other {head} lines"
@@ -98,7 +102,7 @@ def check_distinct_terms(path: Path, entries: Iterable[ListEntry], what: str, fa
     for entry in entries:
         other = first.setdefault(fold_name(entry.term), entry)
         if other is not entry:
-            unlike = f"is {other.term!r} of line {other.line} but for case or normal form"
+            unlike = f"differs from {other.term!r} in line {other.line} only in case or normal form"
             problem = f"is already in line {other.line}" if entry.term == other.term else unlike
             where = f"line {entry.line}"
-            faults.append(Fault(str(path), where, f"{what} {entry.term!r} {problem}", f"every {what} once"))
+            faults.append(Fault(str(path), where, f"{what} {entry.term!r} {problem}", f"each {what} once"))

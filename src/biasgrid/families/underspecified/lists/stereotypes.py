@@ -29,7 +29,7 @@ def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, tuple[int, st
             faults.append(Fault(str(path), f"line {number}", repr(line), STEREOTYPE_LINE))
         elif attribute in found:
             problem = f"attribute {attribute!r} is already in line {found[attribute][0]}"
-            faults.append(Fault(str(path), f"line {number}", problem, "every attribute once"))
+            faults.append(Fault(str(path), f"line {number}", problem, "each attribute once"))
         else:
             found[attribute] = number, group
     return found
@@ -64,7 +64,7 @@ def unknown_stereotype_faults(path: Path, lists: WordLists) -> Iterator[Fault]:
         where = f"line {number}"
         if attribute not in attributes:
             problem = f"unknown attribute {attribute!r}{nearest_name(attribute, attributes)}"
-            yield Fault(str(path), where, problem, "an attribute as the dataset's list has it")
+            yield Fault(str(path), where, problem, "an attribute spelled as in the list of the dataset")
         if group not in groups:
-            expected = "a group of the dataset's subjects" if subject_groups else "a subject of the dataset"
+            expected = "a group of the subjects in the dataset" if subject_groups else "a subject of the dataset"
             yield Fault(str(path), where, f"unknown group {group!r}{nearest_name(group, groups)}", expected)

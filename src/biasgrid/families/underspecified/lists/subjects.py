@@ -50,13 +50,13 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     check_distinct_terms(path, columns["[subj]"], "subject", faults)
     if len(columns["[subj]"]) < least:
         line = columns["[subj]"][-1].line
-        faults.append(Fault(str(path), f"line {line}", "only one subject", "at least 2 to compare"))
+        faults.append(Fault(str(path), f"line {line}", "contains only one subject", "at least 2 subjects to compare"))
     forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
     last = list(columns.values())[-1]
     known = [entry.frequency for entry in columns[SUBJECT] if entry.frequency is not None]
     if known and len(known) < len(columns[SUBJECT]):
         line = next(entry.line for entry in columns[SUBJECT] if entry.frequency is None)
-        faults.append(Fault(str(path), f"line {line}", "no frequency, unlike other [subj] lines", FREQUENCY_IN_ALL))
+        faults.append(Fault(str(path), f"line {line}", "has no frequency, unlike other [subj] lines", FREQUENCY_IN_ALL))
     return Subjects(forms, [entry.group for entry in last], known or None)
 
 

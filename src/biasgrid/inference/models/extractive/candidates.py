@@ -78,7 +78,7 @@ def widening_words(tokenizer: PreTrainedTokenizerFast, model_type: str) -> Widen
     kind = {"roberta": "roberta", "bert": "bert", "distilbert": "bert"}.get(model_type)
     if kind is None:
         raise ModelError(
-            f"scoring unqover knows BERT, DistilBERT and RoBERTa, not {model_type}; expected scoring: exact"
+            f"scoring unqover supports BERT, DistilBERT and RoBERTa, not {model_type}; expected scoring: exact"
         )
     mark = "Ġ" if kind == "roberta" else ""
     vocabulary = tokenizer.get_vocab()

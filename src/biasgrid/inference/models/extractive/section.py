@@ -14,8 +14,10 @@ class ExtractiveModel(Model):
 
     no_answer: bool = Field(
         False,
-        description="whether the model has learned, as on SQuAD 2.0, to point at the first token where the text has no "
-        "answer; then that counts as an answer, where a dataset has an option for it",
+        description=(
+            "whether the model has learned to point at the first token if the text contains no answer, as on SQuAD "
+            "2.0; this counts as an answer if the dataset has an option for it"
+        ),
     )
 
     def deciding_keys(self) -> dict[str, Any]:

@@ -199,7 +199,7 @@ class TextGeneration(BackEnd):
             difference, problem = np.inf, f"fail ({first_line(error)})"
         same = bool(difference <= LARGEST_DIFFERENCE)
         if not same:
-            slower = "every prompt is read whole, which is slower"
+            slower = "each prompt is read as a whole, which is slower"
             logger.warning("%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower)
         return same
 

@@ -49,8 +49,8 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
         one, other = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
     if (one - other).abs().max() > 1e-3 * one.abs().max():
         raise ModelError(
-            f"model {name} is an encoder ({model.config.model_type}): it reads what comes after a word as well as what "
-            "comes before; expected a causal language model, such as GPT-2 or Llama"
+            f"model {name} is an encoder ({model.config.model_type}): it reads the words after a word as well as "
+            "those before it; expected a causal language model, such as GPT-2 or Llama"
         )
 
 
@@ -83,9 +83,9 @@ class DistinctPrompts:
                 one, two = (as_text(*each) for each in (other, texts))
                 place = shared_beginning(one, two)
                 raise ModelError(
-                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have one prompt, "
-                    f"{excerpt(prompt)!r}, so that the model cannot tell them apart; expected a chat template that "
-                    "writes all of a text: mend it, or set `chat_template: false` to ask the model plainly"
+                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have the same prompt, "
+                    f"{excerpt(prompt)!r}, so the model cannot tell them apart; expected a chat template that includes "
+                    "the whole text: fix it, or set `chat_template: false` to do without it"
                 )
         return prompts
 

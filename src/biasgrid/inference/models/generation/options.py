@@ -90,7 +90,9 @@ class OptionTokens:
         common = min((shared_beginning(tokens, ids) for each in spelled for ids in each), default=len(tokens))
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
-            logger.info("the tokenizer merges the prompts' end %r with options: both are scored together", tail)
+            logger.info(
+                "the tokenizer merges the end of the prompts, %r, with options, so both are scored together", tail
+            )
         unknown = self.prompter.tokenizer.unk_token_id
         known = [{tuple(ids[common:]) for ids in each if unknown not in ids[common:]} - {()} for each in spelled]
         sequences = tuple(shortest(each) for each in known)
@@ -118,8 +120,8 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
             raise ModelError(f"{problem}; expected options of letters and words that it knows")
         for tokens in spelled:
             if (other := owner.setdefault(tokens, option)) != option:
-                problem = f"the model's tokenizer writes the options {other!r} and {option!r} alike"
-                raise ModelError(f"{problem}; expected options that it tells apart")
+                problem = f"the model's tokenizer gives the options {other!r} and {option!r} the same tokens"
+                raise ModelError(f"{problem}; expected options with different tokens")
 
 
 def shared_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:

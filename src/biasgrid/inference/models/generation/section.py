@@ -30,44 +30,52 @@ Day = Annotated[str, BeforeValidator(iso_day)]
 class Thinking(Section):
     """Marks of a model that thinks before it answers, of which biasgrid does not know."""
 
-    begin: str = Field(pattern=NOT_EMPTY, description="what begins its thoughts, such as `<reasoning>`")
-    end: str = Field(pattern=NOT_EMPTY, description="what ends them, such as `</reasoning>`")
+    begin: str = Field(pattern=NOT_EMPTY, description="mark at the start of the thoughts, such as `<reasoning>`")
+    end: str = Field(pattern=NOT_EMPTY, description="mark at the end of the thoughts, such as `</reasoning>`")
 
     @model_validator(mode="after")
     def _differ(self) -> Thinking:
         if self.end.strip() in self.begin:
-            raise KeysError("expected an `end` that is not within `begin`")
+            raise KeysError("expected an `end` that is not part of `begin`")
         return self
 
 
 class Generation(Section):
     """How a model writes texts; where options are scored, their probabilities do not depend on it."""
 
-    max_tokens: int = Field(200, ge=1, description="longest text in tokens, those of thinking included")
+    max_tokens: int = Field(200, ge=1, description="maximum length of a text in tokens, including thoughts")
     temperature: float = Field(
         1.0,
         ge=0,
         allow_inf_nan=False,
         strict=False,
-        description="what log-probabilities are divided by before a token is drawn; 0 takes the most probable one",
+        description=(
+            "number by which log-probabilities are divided before a token is drawn; 0 always takes the most probable "
+            "token"
+        ),
     )
     top_p: float = Field(
         1.0,
         gt=0,
         le=1,
         strict=False,
-        description="draws among the most probable tokens alone that have this much probability together",
+        description="draws only among the most probable tokens that together have this probability",
     )
     options: Literal["scored", "parsed"] = Field(
         "scored",
-        description="how the model chooses among options: `scored` reads their probabilities, `parsed` lets it write "
-        "and looks for the option in its text",
+        description=(
+            "how the model chooses among options: `scored` reads the probabilities of the options, `parsed` lets the "
+            "model write and looks for the option in its text"
+        ),
     )
-    seed: int = Field(1, ge=0, lt=2**63, description="seed of the draws; of it and of what is asked a text depends")
+    seed: int = Field(
+        1, ge=0, lt=2**63, description="seed of the draws; a text depends only on this seed and on the request"
+    )
     thinking: bool | Thinking = Field(
         False,
-        description="whether a model that can think before it answers does; its thoughts are not part of the answer. "
-        "`{begin: TEXT, end: TEXT}` lets it think, and names marks around thoughts other than `<think>`, `[THINK]` and "
+        description="whether a model that can think before it answers does so; its thoughts are not part of the "
+        "answer. `{begin: TEXT, end: TEXT}` lets the model think and names the marks around its thoughts, if they "
+        "differ from `<think>`, `[THINK]` and "
         "those of Cohere, EXAONE, Gemma, Seed-OSS and gpt-oss",
     )
 
@@ -84,22 +92,26 @@ class Generation(Section):
 class GenerativeModel(Model):
     """A model that writes."""
 
-    generation: Generation = Field(Generation(), description="how it writes texts")
+    generation: Generation = Field(Generation(), description="how the model writes texts")
     chat_template: bool = Field(
         True,
-        description="whether the checkpoint's chat template is used if it has one; `false` asks it plainly, as a base "
-        "model whose tokenizer has a template",
+        description=(
+            "whether the checkpoint's chat template is used, if it has one; `false` is for a base model whose "
+            "tokenizer has a template"
+        ),
     )
     date: Day = Field(
         DATE,
-        description="the day that a chat template writes down as today, so that no prompt depends on when it is asked; "
-        "of a model that is served the server decides",
+        description=(
+            "date that a chat template uses as today's date, so that prompts do not change from day to day; a model "
+            "that runs behind a server gets the date of the server"
+        ),
     )
 
     @model_validator(mode="after")
     def _dates_its_prompts(self) -> GenerativeModel:
         if self.date != DATE and not self.source.runs_here:
-            raise KeysError("expected `date` only of a model whose prompts are written here: set it on the server")
+            raise KeysError("expected `date` only for a model whose prompts biasgrid writes; set it on the server")
         return self
 
 

@@ -43,7 +43,7 @@ def inputs_of_blank(
     """
     word, mask = word_at_blank(context, sentence, instance), str(tokenizer.mask_token)
     if mask in context:
-        raise ModelError(f"instance {instance} has the mask token {mask} in its context; expected {BLANK} alone")
+        raise ModelError(f"instance {instance} has the mask token {mask} in its context; expected only {BLANK}")
     ids: list[int] = tokenizer.backend_tokenizer.encode(f"{lead}{word}", add_special_tokens=False).ids
     if not ids:
         return [BlankInput(context.replace(BLANK, mask), None)]
@@ -66,6 +66,6 @@ def word_at_blank(context: str, sentence: str, instance: int) -> str:
     if places[-1] >= len(words):
         raise ModelError(
             f"instance {instance} has the sentence {sentence!r} without a word at the place of {BLANK} in {context!r}; "
-            "expected the context with a word in that place"
+            "expected a word in that place"
         )
     return words[places[-1]].translate(WITHOUT_PUNCTUATION)

@@ -149,7 +149,7 @@ class MaskedLikelihood(SentenceBackEnd):
         if self.tokenizer.mask_token_id in sentence.ids:
             raise ModelError(
                 f"instance {instance} has the mask token {self.tokenizer.mask_token} in its sentence; expected a "
-                "sentence of words alone"
+                "sentence that contains only words"
             )
 
     def _places(self, asked: pl.DataFrame, row: int, sentence: Sentence, partner: Sentence) -> list[int]:
@@ -263,7 +263,7 @@ def attention_received(attentions: tuple[torch.Tensor, ...] | None, places: torc
         ModelError: the model gives no attentions.
     """
     if not attentions or attentions[0] is None:
-        raise ModelError("the model does not say how its tokens attend to others; expected a scoring other than aula")
+        raise ModelError("the model does not return its attention; expected a scoring other than aula")
     received = torch.stack([layer.float().mean(dim=(1, 2)) for layer in attentions]).mean(dim=0)
     return at_places(received[:, :, None], places.clamp(min=0)).squeeze(2)
 

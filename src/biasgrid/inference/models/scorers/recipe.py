@@ -31,9 +31,9 @@ SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
 }
 """How files spell them."""
 ENCODER_EXPECTED = (
-    "an encoder of Transformer, Pooling and Normalize alone, such as sentence-transformers/all-MiniLM-L6-v2"
+    "an encoder made only of Transformer, Pooling and Normalize, such as sentence-transformers/all-MiniLM-L6-v2"
 )
-TRANSFORMERS_FILES = "what sentence-transformers wrote"
+TRANSFORMERS_FILES = "files written by sentence-transformers"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Recipe:
         named = prompts.get("default_prompt_name")
         prompt = (prompts.get("prompts") or {}).get(named, "") if named else ""
         if prompt and not has_prompt:
-            problem = f"{name} reads the prompt {prompt!r} and leaves it out of its vectors"
+            problem = f"{name} reads the prompt {prompt!r} but leaves it out of its vectors"
             raise ModelError(f"{problem}; expected an encoder without a default prompt, or with `include_prompt`")
         return cls(pooling, reading.get("max_seq_length"), prompt, bool(reading.get("do_lower_case")))
 
@@ -86,7 +86,8 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
     content = read_checkpoint_json(name, files[0]) if files else {}
     if given := [key for key in ("model_args", "tokenizer_args", "config_args") if content.get(key)]:
         raise ModelError(
-            f"{name}: {files[0].name} has {', '.join(given)}, which are not read; expected {ENCODER_EXPECTED}"
+            f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; expected "
+            f"{ENCODER_EXPECTED}"
         )
     longest = content.get("max_seq_length")
     if longest is not None and (not isinstance(longest, int) or longest < 1):
@@ -107,7 +108,8 @@ def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
     if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"} or modules[0].get("path"):
         strange = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")] or kinds
         raise ModelError(
-            f"{name}: {MODULES} has modules that are not read ({', '.join(strange)}); expected {ENCODER_EXPECTED}"
+            f"{name}: {MODULES} has modules that biasgrid does not support ({', '.join(strange)}); expected "
+            f"{ENCODER_EXPECTED}"
         )
     where = f"{modules[1].get('path')}/config.json"
     content = read_checkpoint_json(name, folder / where)
@@ -134,5 +136,5 @@ def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
     except ValueError as error:
         raise ModelError(f"{name}: {MODULES} is not JSON ({error}); expected {TRANSFORMERS_FILES}") from None
     if not isinstance(modules, list) or not all(isinstance(each, dict) for each in modules):
-        raise ModelError(f"{name}: {MODULES} holds no list of modules; expected {TRANSFORMERS_FILES}")
+        raise ModelError(f"{name}: {MODULES} contains no list of modules; expected {TRANSFORMERS_FILES}")
     return modules

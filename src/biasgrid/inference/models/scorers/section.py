@@ -14,15 +14,17 @@ class Scorer(Section):
     """How a classifier's outputs for a text become one number."""
 
     labels: list[str] = Field(
-        min_length=1, description="the classes that count, by the names in the checkpoint's `id2label`"
+        min_length=1, description="classes that count, by their names in the checkpoint's `id2label`"
     )
     activation: Literal["softmax", "sigmoid"] | None = Field(
         None,
-        description="`softmax` where a text has one class of all, `sigmoid` where it may have several or none; without "
-        "it the checkpoint's `problem_type` decides, and where it has none it is `softmax`",
+        description=(
+            "`softmax` if each text has exactly one class, `sigmoid` if it can have several or none. Default: as the "
+            "checkpoint's `problem_type` says, or `softmax` if it has none"
+        ),
     )
     join: Literal["max", "sum"] = Field(
-        "max", description="what becomes of several classes that count: their largest probability, or the sum"
+        "max", description="how the probabilities of several classes that count are combined: the largest, or the sum"
     )
 
 
@@ -32,8 +34,10 @@ class Encoder(Model):
     max_tokens: int | None = Field(
         None,
         ge=1,
-        description="how many tokens of a text are read at most; without it as many as the checkpoint's "
-        "`sentence_bert_config.json` says, and where there is none as many as the model takes",
+        description=(
+            "maximum number of tokens that are read of a text. Default: as in the checkpoint's "
+            "`sentence_bert_config.json` or, without that file, as many as the model can read"
+        ),
     )
 
     def deciding_keys(self) -> dict[str, Any]:
@@ -46,8 +50,10 @@ class Classifier(Model):
 
     scorer: Scorer | None = Field(
         None,
-        description="makes it a scorer of texts that generative models write, in place of `labels`; datasets name it, "
-        "and it need not be in `run.models`",
+        description=(
+            "makes the model a scorer of texts written by generative models, instead of `labels`; datasets name the "
+            "scorer, and it need not be in `run.models`"
+        ),
     )
 
     @property
@@ -68,9 +74,9 @@ class Classifier(Model):
     @model_validator(mode="after")
     def _either(self) -> Classifier:
         if self.scorer and self.labels:
-            raise KeysError("expected either `labels`, of a dataset's classes, or `scorer`")
+            raise KeysError("expected either `labels` for the classes of a dataset, or `scorer`")
         if self.scorer and not (self.checkpoint or self.folder):
-            raise KeysError("expected a `checkpoint` or `folder` beside `scorer`")
+            raise KeysError("expected a `checkpoint` or `folder` together with `scorer`")
         return self
 
     def deciding_keys(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def class_places(config: PretrainedConfig, labels: Sequence[str], activation: st
     places = {str(name).casefold(): place for place, name in config.id2label.items()}
     if missing := [label for label in labels if label.casefold() not in places]:
         raise ModelError(
-            f"the checkpoint's classes are {list(config.id2label.values())}, without {missing}; expected the names in "
+            f"the checkpoint's classes are {list(config.id2label.values())}, without {missing}; expected names from "
             "its `id2label` in `scorer.labels` of the model"
         )
     if activation == "softmax" and config.num_labels == 1:

@@ -49,7 +49,9 @@ class WholeTextBackEnd(LocalBackEnd):
         taken = longest_input(self.model, self.tokenizer)
         rows, cut = truncate_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():
-            logger.warning("%s of %s texts are longer than the model takes; their ends are cut", cut.sum(), len(cut))
+            logger.warning(
+                "%s of %s texts are longer than the model can read; their ends are cut off", cut.sum(), len(cut)
+            )
         return WholeTexts(rows, DeviceRows.of(rows, self.model), cut)
 
 

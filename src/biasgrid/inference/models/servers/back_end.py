@@ -102,8 +102,10 @@ def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
     prompts = {Prompter(tokenizer, thinking=True, day=day).prompt(None, "one") for day in ("2001-02-03", "2004-05-06")}
     if len(prompts) > 1:
         logger.warning(
-            "model %s: its chat template writes today's date, so that answers of several days differ; to have one day, "
-            "copy the template, write a date into it, and name the copy in `serve.command` (%s)", model, OWN_TEMPLATE,
+            (
+                "model %s: its chat template contains today's date, so answers change from day to day; to fix the "
+                "date, copy the template, write a date into it, and name the copy in `serve.command` (%s)"
+            ), model, OWN_TEMPLATE,
         )  # fmt: skip
 
 
@@ -355,12 +357,12 @@ class Server(BackEnd):
         strange = [name for name in names if self.access.model not in name and name not in self.access.model]
         if strange:
             logger.warning(
-                "%s was asked for %s, and %s has answered: check that they are the same",
+                "%s was asked for %s, but %s answered: check that they are the same model",
                 self.access.shown, self.access.model, ", ".join(strange),
             )  # fmt: skip
         if "over_limit" in answers.columns and (longer := answers["over_limit"].sum()):
             logger.warning(
-                "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens), and charged as they are",
+                "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and are charged in full",
                 self.access.shown, longer, len(answers), self.generation["max_tokens"], answers["tokens_out"].max(),
             )  # fmt: skip
         return {}
@@ -404,5 +406,5 @@ def request_settings(settings: InferenceSettings) -> str:
 def store_folder(settings: InferenceSettings) -> Any:
     """Returns the folder of the cell's store."""
     if settings.cell is None:
-        raise ModelError("there is no folder for the answers of the server; expected the one of the cell")
+        raise ModelError("there is no folder for the answers of the server; expected the folder of the cell")
     return settings.cell

@@ -105,10 +105,10 @@ async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
                     "token_limit": access.token_limit,
                 }
             reasons[kind.name] = access.without_key(problem)
-            logger.info("%s: not by %s: %s", access.shown, kind.name, reasons[kind.name])
+            logger.info("%s: cannot be scored by %s: %s", access.shown, kind.name, reasons[kind.name])
     finally:
         await client.close()
-    raise access.error("it gives no answers that can be read", "a server of OpenAI's protocol")
+    raise access.error("it gives no readable answers", "a server with OpenAI's protocol")
 
 
 async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[Access, Answer]:
@@ -134,7 +134,7 @@ async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[
                 raise access.error(error.problem, advice_on(error)) from None
         finally:
             await client.close()
-    logger.warning("%s: nothing keeps its answers as short as `max_tokens` says", access.shown)
+    logger.warning("%s: nothing limits its answers to `max_tokens`", access.shown)
     return answered[0]
 
 
@@ -191,7 +191,7 @@ async def problem_of_choice(client: Client, way: Choice, api: str) -> str | None
     for options in STRANGE:
         (answer,) = await answers_to(client, way, as_requests(QUESTIONS[0], api), options)
         if answer.text.strip() not in options:
-            return f"it was to answer {options[0]} or {options[1]}, and did not"
+            return f"it was told to answer {options[0]} or {options[1]}, but did not"
     return None
 
 
@@ -206,11 +206,11 @@ async def problem_of_scores(client: Client, way: ScoringMethod, api: str) -> str
         found.append([float(value or 0) for value in said.probabilities])
         if problem := problem_of_values(found[-1], said.mass):
             return problem
-    return "it scores other questions alike" if found[0] == found[1] else None
+    return "it gives different questions the same scores" if found[0] == found[1] else None
 
 
 def problem_of_values(values: Sequence[float], mass: float) -> str | None:
     """Says why probabilities of two options cannot be right."""
     if values[0] == values[1]:
-        return f"it scores two options alike ({values[0]:.3g})"
+        return f"it gives two options the same score ({values[0]:.3g})"
     return f"its probabilities add up to {mass:.3g}" if mass > MOST else None

@@ -68,9 +68,8 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     secured = (request.url.scheme, there.scheme) == ("http", "https") and (request.url.port, there.port) == (None, None)
     if there.host != request.url.host or not (secured or origin_of(there) == origin_of(request.url)):
         raise RefusedRequest(
-            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, which is not asked: write that "
-            "address "
-            "into the config if it is the right one",
+            f"it redirects from {host_and_port(request.url)} to {host_and_port(there)}, and biasgrid does not follow "
+            "that; write that address into the config if it is the right one",
             is_final=True,
         )
 

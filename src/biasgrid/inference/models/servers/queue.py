@@ -160,7 +160,9 @@ class RequestBatch:
     def unanswered(self) -> UserError:
         """Words that not all requests were answered."""
         left = len(self.missing) - self.answered
-        problem = f"{left} of {len(self.missing)} requests have no answer (the last one: {self.failures[-1].problem})"
+        problem = (
+            f"{left} of {len(self.missing)} requests have no answer (the last problem: {self.failures[-1].problem})"
+        )
         return self.dispatcher.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
     def too_expensive(self) -> UserError:
@@ -169,8 +171,8 @@ class RequestBatch:
         left = [request for request in self.missing if request not in self.dispatcher.store]
         more = sum(map(budget.about, left))
         problem = (
-            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the other {len(left)} requests would cost "
-            f"about {more:.4g}"
+            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the remaining {len(left)} requests would "
+            f"cost about {more:.4g}"
         )
         return self.dispatcher.access.error(
             problem, f"a `max_cost` of about {budget.used + more:.3g}, or fewer questions"
@@ -216,14 +218,14 @@ def client_of(access: Access) -> Client:
     return OpenAIClient(access)
 
 
-ANSWERS_KEPT = "what was answered is kept, and the next run asks the rest"
-ENDPOINT_EXPECTED = "a key, an address and a model that it takes, see `endpoint` in the config"
+ANSWERS_KEPT = "finished answers are kept, and the next run asks the rest"
+ENDPOINT_EXPECTED = "a key, an address and a model that the server accepts; see `endpoint` in the config"
 
 
 def advice_on(error: RefusedRequest) -> str:
     """Says what to do about a refusal: one of a request is the server's own to explain."""
     is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
-    return "a request that the server takes: see its own words" if is_of_request else ENDPOINT_EXPECTED
+    return "a request that the server accepts; see its message" if is_of_request else ENDPOINT_EXPECTED
 
 
 def pause(attempt: int, seconds: float | None) -> float:

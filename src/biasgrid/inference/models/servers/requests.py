@@ -87,7 +87,7 @@ def checked_answer(fields: Mapping[str, Any]) -> Answer:
     finish = fields["finish"]
     known = FINISH_REASONS.get(finish.lower()) if isinstance(finish, str) else None
     if known is None:
-        raise ValueError(f"it ended with {finish!r}, as no whole answer does")
+        raise ValueError(f"it ended with {finish!r}, so the answer is not complete")
     return SCHEMA.validate_python({**fields, "finish": known})
 
 
@@ -100,13 +100,13 @@ def text_of_content(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise ValueError(f"a content that is no text ({type(content).__name__})")
+        raise ValueError(f"content that is not text ({type(content).__name__})")
     unknown = [part.get("type") for part in content if part.get("type") not in (*TEXT_PARTS_READ, *THOUGHTS)]
     if unknown:
-        raise ValueError(f"a content with a part of the type {unknown[0]!r}")
+        raise ValueError(f"content with a part of the type {unknown[0]!r}")
     texts = [part[part["type"].rpartition("_")[2]] for part in content if part["type"] in TEXT_PARTS_READ]
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a content with a part that is no text")
+        raise ValueError("content with a part that is not text")
     return "".join(texts)
 
 
@@ -256,7 +256,7 @@ def unreadable_response(protocol: str, content: bytes, error: Exception) -> Refu
     except (ValueError, RecursionError):
         return RefusedRequest("an answer that is not JSON", again=True, status=HTTPStatus.OK)
     own = body.get("error") if isinstance(body, dict) else None
-    problem = f"an answer that is not one of {protocol}'s protocol ({reason_of(error)})"
+    problem = f"an answer that does not follow {protocol}'s protocol ({reason_of(error)})"
     # A page of a gateway costs nothing.
     usage = usage_in(body) if isinstance(body, dict) and body.keys() & OF_ANSWERS else None
     return RefusedRequest(
@@ -294,7 +294,7 @@ def server_message(content: bytes) -> str:
     if isinstance(inner, dict):
         inner = next((inner[name] for name in ("message", "detail", "msg") if inner.get(name)), inner)
     words = inner if isinstance(inner, str) else json.dumps(inner)
-    return " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS] or "without a word"
+    return " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS] or "without a message"
 
 
 def seconds_in(headers: Mapping[str, str]) -> float | None:

@@ -26,8 +26,8 @@ Api = Literal["chat", "completions", "anthropic"]
 class Price(Section):
     """What a server's owner charges, per million tokens."""
 
-    input: float = Field(ge=0, allow_inf_nan=False, strict=False, description="for tokens that are read")
-    output: float = Field(ge=0, allow_inf_nan=False, strict=False, description="for tokens that are written")
+    input: float = Field(ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are read")
+    output: float = Field(ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are written")
 
 
 class ServerSettings(Section):
@@ -35,18 +35,20 @@ class ServerSettings(Section):
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api")
 
-    api: Api = Field("chat", description="how it is asked; `anthropic` needs the extra of that name")
-    concurrency: int = Field(32, ge=1, le=1024, description="requests that are under way at a time")
+    api: Api = Field("chat", description="protocol of the requests; `anthropic` needs the extra of that name")
+    concurrency: int = Field(32, ge=1, le=1024, description="number of requests at the same time")
     timeout: float = Field(
-        60, gt=0, allow_inf_nan=False, strict=False, description="seconds after which a request is given up"
+        60, gt=0, allow_inf_nan=False, strict=False, description="number of seconds after which a request is abandoned"
     )
-    attempts: int = Field(6, ge=1, le=20, description="how often a request that may succeed later is sent")
+    attempts: int = Field(6, ge=1, le=20, description="number of attempts for a request that may succeed later")
     context: int | None = Field(
         None,
         ge=1,
-        description="longest prompt and answer together in tokens: longer ones are refused before they are sent, as "
-        "servers cut them without a word; of a model that is served its own tokenizer counts, and without this key its "
-        "positions are the limit; else a token is taken for four letters",
+        description=(
+            "maximum length of prompt and answer together, in tokens. Longer requests are refused before they are "
+            "sent, because servers cut them without warning. With `serve`, the model's own tokenizer counts the "
+            "tokens, and the default is the model's number of positions; otherwise four letters count as one token"
+        ),
     )
 
     def deciding_keys(self) -> dict[str, Any]:
@@ -60,36 +62,46 @@ class Endpoint(ServerSettings):
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api", "provider", "api_version")
 
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] = Field(
-        description="its address up to the version, such as `https://host/v1`; `${NAME}` stands for a variable of the "
-        "environment"
+        description=(
+            "address of the server up to the version, such as `https://host/v1`; `${NAME}` stands for an environment "
+            "variable"
+        )
     )
-    model: str = Field(min_length=1, description="what it calls the model")
+    model: str = Field(min_length=1, description="name of the model on the server")
     key: Annotated[str, Field(pattern=VARIABLE_NAME)] | None = Field(
-        None, description="`${NAME}`, the variable of the environment that holds the key; none where it needs none"
+        None,
+        description=(
+            "`${NAME}`, where NAME is the environment variable with the key; leave it out if the server needs no key"
+        ),
     )
     provider: Literal["openai", "azure", "bedrock"] = Field(
-        "openai", description="whose way of addresses and keys it has; `openai` is that of most servers"
+        "openai", description="provider whose format of addresses and keys the server uses; most servers use `openai`"
     )
-    api_version: str | None = Field(None, description="of `provider: azure`: the version of the protocol")
-    requests_per_minute: int | None = Field(None, ge=1, description="most requests in a minute, over all jobs")
-    tokens_per_minute: int | None = Field(None, ge=1, description="most tokens in a minute, over all jobs")
-    price: Price | None = Field(None, description="what it charges")
+    api_version: str | None = Field(None, description="version of the protocol, for `provider: azure`")
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="maximum number of requests per minute, over all jobs"
+    )
+    tokens_per_minute: int | None = Field(None, ge=1, description="maximum number of tokens per minute, over all jobs")
+    price: Price | None = Field(None, description="prices of the server")
     max_cost: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
         strict=False,
-        description="what all answers of the model may cost together, by `price`; a cell stops before that is passed",
+        description=(
+            "maximum cost of all answers of the model together, computed from `price`; a cell stops before it exceeds "
+            "this"
+        ),
     )
 
     @model_validator(mode="after")
     def _goes_together(self) -> Endpoint:
         if self.max_cost is not None and self.price is None:
-            raise KeysError("expected `price` beside `max_cost`")
+            raise KeysError("expected `price` together with `max_cost`")
         if (self.provider == "azure") != (self.api_version is not None):
-            raise KeysError("expected `api_version` exactly where `provider` is azure")
+            raise KeysError("expected `api_version` if `provider` is azure, and only then")
         if self.provider != "openai" and self.api == "anthropic":
-            raise KeysError("expected no `provider` beside `api: anthropic`")
+            raise KeysError("expected no `provider` together with `api: anthropic`")
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
@@ -111,23 +123,29 @@ class Serve(ServerSettings):
     DECIDES: ClassVar[tuple[str, ...]] = ("command", "model", "api")
 
     command: str = Field(
-        description="what starts it, without a shell: `{folder}` stands for the folder of the checkpoint, `{port}` for "
-        "a free port, `{gpus}` for `gpus`"
+        description=(
+            "command that starts the server, without a shell: `{folder}` stands for the folder of the checkpoint, "
+            "`{port}` for a free port, `{gpus}` for `gpus`"
+        )
     )
-    health: str = Field("/health", pattern=PATH, description="path that answers with 200 when it is ready")
-    path: str = Field("/v1", pattern=PATH, description="path of its protocol")
+    health: str = Field("/health", pattern=PATH, description="path that answers with 200 when the server is ready")
+    path: str = Field("/v1", pattern=PATH, description="path of the protocol on the server")
     minutes: float = Field(
-        10, gt=0, allow_inf_nan=False, strict=False, description="how long it may take until it is ready"
+        10, gt=0, allow_inf_nan=False, strict=False, description="maximum number of minutes until the server is ready"
     )
-    gpus: int = Field(1, ge=0, le=1024, description="how many GPUs it is given; SLURM is asked for as many")
-    port: int | None = Field(None, ge=1, le=65535, description="its port; without it, any that is free")
-    model: str = Field("{folder}", min_length=1, description="what it calls the model")
+    gpus: int = Field(
+        1, ge=0, le=1024, description="number of GPUs for the server; a SLURM job requests the same number"
+    )
+    port: int | None = Field(None, ge=1, le=65535, description="port of the server; default: any free port")
+    model: str = Field("{folder}", min_length=1, description="name of the model on the server")
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Serve:
         holes = {name for _, name, _, _ in split_command(self.command, "command")} - {None}
         if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {None, "folder"}:
-            raise KeysError("expected no holes but {folder}, {port} and {gpus} in `command`, {folder} in `model`")
+            raise KeysError(
+                "expected no placeholders other than {folder}, {port} and {gpus} in `command`, and {folder} in `model`"
+            )
         if "folder" not in holes or ("port" in holes) == (self.port is not None):
             raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")
         if self.api == "anthropic":
@@ -150,4 +168,4 @@ def split_command(text: str, key: str) -> list[tuple[str, str | None, str | None
         shlex.split(text)
         return list(Formatter().parse(text))
     except ValueError as error:
-        raise KeysError(f"expected a {key} without errors ({error})") from None
+        raise KeysError(f"expected a valid {key} ({error})") from None

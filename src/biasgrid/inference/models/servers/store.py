@@ -157,7 +157,7 @@ def whole_number(value: Any, end: int = 2**53) -> int:
         ValueError: it is none.
     """
     if type(value) is not int or not 0 <= value < end:
-        raise ValueError(f"{value!r} is no number from 0 to {end - 1}")
+        raise ValueError(f"{value!r} is not a number from 0 to {end - 1}")
     return value
 
 
@@ -180,7 +180,7 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     if not path.exists():
         return
     if not path.is_file():
-        raise UserError(f"{path}: not a file; expected a store of answers, or nothing: move it away")
+        raise UserError(f"{path}: is not a file; expected a store of answers, or nothing: move it away")
     at = 0
     with path.open("rb") as stream:
         for content in stream:
@@ -207,7 +207,7 @@ def check_header(path: Path, content: bytes) -> None:
         header = None
     if header not in (HEADER, FORMER_HEADER):
         raise UserError(
-            f"{path}: not a store of answers that this version of biasgrid reads; expected the first line "
+            f"{path}: is not a store of answers that this version of biasgrid can read; expected the first line "
             f"{json.dumps(HEADER)}: move the file away to run again without its answers"
         )
 
@@ -391,7 +391,7 @@ class RequestStore:
             if charged := charge_in(content):
                 self._charge("", charged)
             logger.warning(
-                "%s, line %s: damaged; what it held is asked again (the line is moved to %s)",
+                "%s, line %s: damaged; its answers are asked again (the line was moved to %s)",
                 self.path, number, aside.name,
             )  # fmt: skip
 
@@ -401,8 +401,10 @@ class RequestStore:
         self.owner = owner.answered_by
         self._write({"owner": owner.answered_by, "of": owner.name})
         logger.warning(
-            "%s: version 0.1.0 kept these answers without an address; from now on they are taken to be those of %s, "
-            "which %s names", self.path, owner.name, owner.source,
+            (
+                "%s: version 0.1.0 stored these answers without an address; from now on they count as answers of %s, "
+                "the address in %s"
+            ), self.path, owner.name, owner.source,
         )  # fmt: skip
 
     @property

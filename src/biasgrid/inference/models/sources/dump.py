@@ -50,11 +50,11 @@ class Dumps(ModelSource):
         """Yields a dump that is missing, or lies where files are made."""
         key, dump = f"models.{name}.predictions", self.model.predictions.get(dataset)
         if dump is None:
-            problem = f"no dump of the selected dataset {dataset!r}, only of {', '.join(self.model.predictions)}"
-            yield Fault(source, key, problem, "one of each dataset")
+            problem = f"no dump for the selected dataset {dataset!r}, only for {', '.join(self.model.predictions)}"
+            yield Fault(source, key, problem, "one for each dataset")
         elif dump.file is not None and not Path(dump.file).is_file():
             problem = f"there is no file {dump.file!r}"
             yield Fault(source, f"{key}.{dataset}.file", problem, "an output.json of UnQover")
         elif dump.file is not None and Path(dump.file).resolve().is_relative_to(Path(results).resolve()):
-            problem = f"{dump.file!r} lies in the folder of results, whose files are removed and made again"
-            yield Fault(source, f"{key}.{dataset}.file", problem, "a file of your own: copy it to another folder")
+            problem = f"{dump.file!r} is in the folder of results, where files are removed and remade"
+            yield Fault(source, f"{key}.{dataset}.file", problem, "a file outside that folder: copy it elsewhere")

@@ -22,7 +22,7 @@ class EndpointSource(ServerSource):
     name = "endpoint"
     keys = ("endpoint",)
     fields: ClassVar = {
-        "endpoint": (Endpoint | None, Field(None, description="a server that answers, in place of a checkpoint"))
+        "endpoint": (Endpoint | None, Field(None, description="a server that answers, instead of a checkpoint"))
     }
 
     @property

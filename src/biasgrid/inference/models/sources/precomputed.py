@@ -23,8 +23,8 @@ class PrecomputedSource(ModelSource):
             str | None,
             Field(
                 None,
-                description="file of answers that are there, in place of a checkpoint: `.jsonl`, `.csv` or `.parquet` "
-                "with the columns `prompt` (as in the file of prompts), `group`, `repetition` (from 0) and "
+                description="file with existing answers, instead of a checkpoint: `.jsonl`, `.csv` or `.parquet` "
+                "with the columns `prompt` (as in the prompt file), `group`, `repetition` (from 0) and "
                 "`response`",
             ),
         )

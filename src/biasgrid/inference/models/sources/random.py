@@ -12,7 +12,9 @@ from biasgrid.base.sections import ModelSource, Section
 class Random(Section):
     """A model that answers at random: it shows which numbers a measure gives without any knowledge."""
 
-    seed: int = Field(1, ge=0, lt=2**63, description="seed of its answers; of it and of what is asked they depend")
+    seed: int = Field(
+        1, ge=0, lt=2**63, description="seed of the answers, which depend only on this seed and on the request"
+    )
 
 
 class RandomSource(ModelSource):
@@ -21,7 +23,7 @@ class RandomSource(ModelSource):
     name = "random"
     keys = ("random",)
     fields: ClassVar = {
-        "random": (Random | None, Field(None, description="answers at random, in place of a checkpoint: a control"))
+        "random": (Random | None, Field(None, description="answers at random, instead of a checkpoint: a control"))
     }
     is_control = True
 

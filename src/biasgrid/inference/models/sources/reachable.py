@@ -69,7 +69,7 @@ def only_model(url: str, key: str | None) -> str:
         if len(listed) == 1:
             return listed[0]
         known = f"The server knows: {first_few(listed, MODELS_LISTED)}" if listed else "The server lists no models"
-        raise UserError(f"{access.shown}: which model? {known}; expected --name with the name of one")
+        raise UserError(f"{access.shown}: which model? {known}; expected --name with the name of a model")
 
 
 def listed_models(access: Access) -> Sequence[str]:
@@ -81,10 +81,14 @@ def listed_models(access: Access) -> Sequence[str]:
     try:
         status, content = request_models(access)
     except httpx2.TransportError as error:
-        problem = f"Nothing answers at {access.shown} ({connection_problem(error)}). Is the server running?"
+        problem = f"There is no answer from {access.shown} ({connection_problem(error)}). Is the server running?"
         raise UserError(access.without_key(problem)) from None
     if status in REFUSED_KEY and access.provider == "openai":
-        advice = "another key" if access.key else "a key: --key or, in the config, `key` names the variable that has it"
+        advice = (
+            "a different key"
+            if access.key
+            else "a key: name the environment variable that contains it with --key or, in the config, with `key`"
+        )
         raise access.error(f"{status} {server_message(content)}", advice)
     # Where deployments of models have names of their own, the list is not of these.
     return model_names(content) if access.provider == "openai" else []

@@ -21,7 +21,7 @@ class ServeSource(ServerSource, Weights):
     fields: ClassVar = {
         "serve": (
             Serve | None,
-            Field(None, description="a server that is started for each job, and answers for a checkpoint"),
+            Field(None, description="a server that each job starts, which answers for a checkpoint"),
         )
     }
     runs_here = False
@@ -30,7 +30,7 @@ class ServeSource(ServerSource, Weights):
     def check(self) -> None:
         """Refuses a server without a checkpoint; see `ServerSource`."""
         if not Weights.is_of(self.model):
-            raise KeysError("expected a `checkpoint`, `folder` or `train` beside `serve`")
+            raise KeysError("expected a `checkpoint`, `folder` or `train` together with `serve`")
         super().check()
 
     @property
