@@ -147,7 +147,7 @@ class Report(Section):
     )
     references: list[str] = Field(
         default_factory=list,
-        description="files with published numbers and marks that the report shows beside yours (see docs/references.md)",
+        description="files with published numbers and marks to show beside yours (see docs/references.md)",
     )
 
 

@@ -62,8 +62,8 @@ class Pairs(Family):
             return ""
         task = section_of(PairsDataset, grid, dataset).only_task
         if task is None:
-            return "its `tasks` are scored in different ways, so each needs a dataset of its own"
-        return f"{task} cannot be scored for models behind servers" if grid.models[model].source.asks_server else ""
+            return "no scoring of both `tasks` at once: models need a dataset for each"
+        return f"no scoring of {task} for models behind servers" if grid.models[model].source.asks_server else ""
 
     def files(self, grid: Grid, dataset: str, variant: str) -> PairFiles:
         """Returns the files of a dataset, and how they are asked."""
