@@ -6,6 +6,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -38,6 +39,12 @@ def processor_seconds_of(work: Callable[[], Any]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
+
+
+def peak_mb() -> float:
+    """Returns the most memory of this process; what `resource` tells begins with that of the process before it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

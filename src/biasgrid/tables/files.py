@@ -123,21 +123,27 @@ def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
 
 
 def read_table(
-    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    columns: Sequence[str] | None = None,
+    *,
+    anywhere: bool = False,
+    rows: range | None = None,
 ) -> pl.DataFrame:
-    """Reads a table, or some of its columns, and validates what it read.
+    """Reads a table, or some of its columns and rows, and validates what it read.
 
     Args:
         path: the file.
         schema: its schema.
         columns: which columns; None for all.
         anywhere: whether it may lie elsewhere than where it was made, see `check_place`.
+        rows: which rows, in steps of 1; of the file only the row groups that have them are read. None for all.
 
     Raises:
         TableError: the file is not readable as Parquet, was not made by biasgrid, is of another cell or does not fit
             its schema.
     """
-    frame = read_unchecked(path, schema, columns, anywhere=anywhere)
+    frame = read_unchecked(path, schema, columns, anywhere=anywhere, rows=rows)
     if columns is not None:
         schema = schema.select_columns(list(columns))
     validate_table(frame, schema, path, remedy=f"; {REMEDY}")
@@ -145,12 +151,22 @@ def read_table(
 
 
 def read_unchecked(
-    path: str | Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None, *, anywhere: bool = False
+    path: str | Path,
+    schema: pa.DataFrameSchema,
+    columns: Sequence[str] | None = None,
+    *,
+    anywhere: bool = False,
+    rows: range | None = None,
 ) -> pl.DataFrame:
     """Reads a table that still has to be validated; see `read_table`."""
     read_facts(path, schema.name, anywhere)
+    table = pl.scan_parquet(path, glob=False)
+    if columns is not None:
+        table = table.select(columns)
+    if rows is not None:
+        table = table.slice(rows.start, len(rows))
     try:
-        return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
+        return table.collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable_table(path, schema.name, error) from None
 
@@ -242,18 +258,12 @@ class TablesInRows:
         Raises:
             TableError: a file is not readable, or the rows do not fit its schema.
         """
-        schema, found = self.schema.select_columns([*columns]), []
-        for path, end, start in zip(self.paths, self.ends, [0, *self.ends[:-1]], strict=True):
-            offset, last = max(first - start, 0), min(first + rows, end) - start
-            if offset < last:
-                table = pl.scan_parquet(path, glob=False).select([*schema.columns]).slice(offset, last - offset)
-                try:
-                    found.append(table.collect(engine=IN_MEMORY))
-                except (OSError, pl.exceptions.PolarsError) as error:
-                    raise unreadable_table(path, self.schema.name, error) from None
-                if check:
-                    validate_table(found[-1], schema, path, remedy=f"; {REMEDY}")
-        return pl.concat(found)
+        read = read_table if check else read_unchecked
+        starts = [0, *self.ends[:-1]]
+        ranges = [range(max(first - start, 0), first + rows - start) for start in starts]
+        there = [first + rows > start and first < end for start, end in zip(starts, self.ends, strict=True)]
+        files = [(path, some) for path, some, has in zip(self.paths, ranges, there, strict=True) if has]
+        return pl.concat([read(path, self.schema, columns, rows=some) for path, some in files])
 
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:

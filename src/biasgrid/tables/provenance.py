@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,12 @@ def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> d
 def digest(value: Any) -> str:
     """Digests a value that can be written as JSON, whatever the order of its keys."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def digest_of_file(path: Path) -> str:
+    """Digests a file, bit by bit."""
+    with path.open("rb") as file:
+        return file_digest(file, sha256).hexdigest()
 
 
 def processor() -> str:
@@ -93,7 +99,7 @@ def cell_provenance(
     if dump is not None and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items():
         raise TableError(f"{predictions[0]}: imported from another dump than that of the config; {REMEDY}")
     made_from = shards[0].get("instances_sha256")
-    if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
+    if made_from is not None and made_from != digest_of_file(instances):
         raise TableError(f"{predictions[0]}: made from another table than {instances}; {REMEDY}")
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
         raise TableError(f"{predictions[0]}: imported from another dump than {instances}; remove both and run again")
