@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stopwatch import print_table
+from stopwatch import peak_mb, print_table
 
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 FAMILY = "biasgrid.families.underspecified"
@@ -148,12 +148,6 @@ def in_process(stage: str, folder: Path) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def most_memory() -> float:
-    """Returns the most memory of this process since it began to run this program, in MB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, nargs="+", default=[1, 10], help="how often each template is there")
@@ -164,7 +158,7 @@ def main() -> None:
     if given.once:
         start = time.process_time()
         STAGES[given.once[0]](Path(given.once[1]))
-        print(json.dumps({"peak_mb": most_memory(), "seconds": time.process_time() - start}))
+        print(json.dumps({"peak_mb": peak_mb(), "seconds": time.process_time() - start}))
         return
     found: dict[str, list[dict[str, float]]] = {name: [] for name in STAGES}
     with tempfile.TemporaryDirectory() as temporary:

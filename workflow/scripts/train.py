@@ -15,8 +15,8 @@ start_job(snakemake.log[0], TRAINING_MODULES)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from biasgrid.base.files import write_text
-from biasgrid.inference.checkpoints.checkpoint import checked_folder, digest_file
+from biasgrid.base.files import digest_file, write_text
+from biasgrid.inference.checkpoints.checkpoint import checked_folder
 from biasgrid.inference.models.prerequisites import record_of
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job

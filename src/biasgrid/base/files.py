@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -179,3 +180,12 @@ def bring_to_present(paths: Iterable[str | Path]) -> None:
         with suppress(PermissionError, FileNotFoundError):
             if path.lstat().st_mtime > now:
                 os.utime(path, (now, now), follow_symlinks=False)
+
+
+def digest_file(*paths: Path) -> str:
+    """Returns the SHA-256 of a file, or of several, one behind the other."""
+    digest = sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            file_digest(stream, lambda: digest)
+    return digest.hexdigest()

@@ -24,7 +24,7 @@ from biasgrid.tables.metric import Measure
 if TYPE_CHECKING:
     import polars as pl
 
-    from biasgrid.families.cell import MeasuredCell
+    from biasgrid.families.cell import MeasuredCell, Observations
     from biasgrid.families.expansion import Expansion
     from biasgrid.groups.records import Sort
     from biasgrid.stats.settings import CellNumbers, StatisticsSettings
@@ -384,6 +384,10 @@ class Stages(Protocol):
 
     Attributes:
         KEYS: the family's own columns of instances.
+        READ: the columns of instances that `observe` needs; without it all are read.
+        SAID: those of predictions, of any answer kind; likewise.
+        UNIT: of families whose cells may be larger than memory, beside both: the column that says which instances are
+            observed together. They are observed part by part.
     """
 
     KEYS: Mapping[str, Any]
@@ -411,9 +415,9 @@ class Stages(Protocol):
         """
 
     def measure(
-        self, observations: pl.DataFrame, options: Mapping[str, Any]
+        self, observations: Observations, options: Mapping[str, Any]
     ) -> Iterator[Sums | pl.DataFrame] | pl.DataFrame:
-        """Measures a cell.
+        """Measures a cell: a table or, of families with a `UNIT`, parts of it that come as often as they are needed.
 
         One that yields gives sums over templates, names, items or prompts, from which the core makes values, intervals
         and tests; numbers that are not made of sums come as tables, in columns of `MEASURES`. One that returns a table

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.checkpoints.checkpoint import digest_file
+from biasgrid.base.files import digest_file
 from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout

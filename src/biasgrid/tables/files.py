@@ -258,18 +258,12 @@ class TablesInRows:
         Raises:
             TableError: a file is not readable, or the rows do not fit its schema.
         """
-        schema, found = self.schema.select_columns([*columns]), []
-        for path, end, start in zip(self.paths, self.ends, [0, *self.ends[:-1]], strict=True):
-            offset, last = max(first - start, 0), min(first + rows, end) - start
-            if offset < last:
-                table = pl.scan_parquet(path, glob=False).select([*schema.columns]).slice(offset, last - offset)
-                try:
-                    found.append(table.collect(engine=IN_MEMORY))
-                except (OSError, pl.exceptions.PolarsError) as error:
-                    raise unreadable_table(path, self.schema.name, error) from None
-                if check:
-                    validate_table(found[-1], schema, path, remedy=f"; {REMEDY}")
-        return pl.concat(found)
+        read = read_table if check else read_unchecked
+        starts = [0, *self.ends[:-1]]
+        ranges = [range(max(first - start, 0), first + rows - start) for start in starts]
+        there = [first + rows > start and first < end for start, end in zip(starts, self.ends, strict=True)]
+        files = [(path, some) for path, some, has in zip(self.paths, ranges, there, strict=True) if has]
+        return pl.concat([read(path, self.schema, columns, rows=some) for path, some in files])
 
 
 def unreadable_table(path: str | Path, kind: str, error: Exception) -> TableError:

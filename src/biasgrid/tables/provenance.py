@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.files import read_made
+from biasgrid.base.files import digest_file, read_made
 from biasgrid.base.versions import __version__
 from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
@@ -93,7 +93,7 @@ def cell_provenance(
     if dump is not None and dump.items() - shards[0].get("dump", {}).items() - dict.fromkeys(dump).items():
         raise TableError(f"{predictions[0]}: not imported from the dump in the config; {REMEDY}")
     made_from = shards[0].get("instances_sha256")
-    if made_from is not None and made_from != sha256(instances.read_bytes()).hexdigest():
+    if made_from is not None and made_from != digest_file(instances):
         raise TableError(f"{predictions[0]}: not made from {instances}; {REMEDY}")
     if "dump" in shards[0] and read_provenance(instances).get("dump") != shards[0]["dump"]:
         raise TableError(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import UserError, first_few
-from biasgrid.base.files import read_made
+from biasgrid.base.files import digest_file, read_made
 from biasgrid.inference.checkpoints.files import chat_template_of, end_tokens_of_checkpoint, file_names
 from biasgrid.inference.checkpoints.unsupported import quantisation
 
@@ -140,15 +139,6 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
             f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; expected the same "
             "files: remove the record and run again"
         )
-
-
-def digest_file(*paths: Path) -> str:
-    """Returns the SHA-256 of a file, or of several, one behind the other."""
-    digest = sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            file_digest(stream, lambda: digest)
-    return digest.hexdigest()
 
 
 def load_recorded_model(record: Mapping[str, Any], task: str, loader: str, device: torch.device) -> PreTrainedModel:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import UserError
-from biasgrid.inference.checkpoints.checkpoint import ModelError, digest_file, read_record
+from biasgrid.base.files import digest_file
+from biasgrid.inference.checkpoints.checkpoint import ModelError, read_record
 from biasgrid.inference.checkpoints.files import (
     CHAT_KEY,
     CONFIG,

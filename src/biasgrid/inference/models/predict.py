@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.base.files import whole_file, write_text
+from biasgrid.base.files import digest_file, whole_file, write_text
 from biasgrid.base.references import load_reference
-from biasgrid.inference.checkpoints.checkpoint import digest_file, read_record
+from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, Opener
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import Answers, AnswerStore, keep_together, link_or_copy

@@ -153,9 +153,13 @@ class PairVariance:
         """
         squares, orders, n = self.squares[attributes, :3].sum(axis=0)
         own, counts = (each[:, attributes][:, :, clusters] for each in (gamma.sums, gamma.counts))
-        of_pairs = self.counts[self.pattern[attributes]][:, :, clusters]
-        both = np.moveaxis(scale[self.pairs[:, 0]] * scale[self.pairs[:, 1]], 0, 1)
-        spread = (scale**2 * counts).sum() - 2 * (both * of_pairs).sum()
+        one, other = self.pairs.T
+        # Attribute by attribute: all pairs of a large cell at once take more memory than all else.
+        of_pairs = sum(
+            (scale[one, place] * scale[other, place] * self.counts[pattern][:, clusters]).sum()
+            for place, pattern in enumerate(self.pattern[attributes])
+        )
+        spread = (scale**2 * counts).sum() - 2 * of_pairs
         return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
 
 

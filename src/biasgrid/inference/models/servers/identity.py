@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.addresses import canonical_address, public_address, with_secrets
 from biasgrid.base.faults import InputError
-from biasgrid.inference.checkpoints.checkpoint import digest_file
+from biasgrid.base.files import digest_file
 from biasgrid.inference.models.servers.requests import json_digest
 
 MANIFEST_NAME = "manifest.json"
