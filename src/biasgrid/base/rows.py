@@ -48,6 +48,18 @@ def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Seque
 
 def json_lines(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
     """Yields rows of a file that has an object in each line; blank lines do not count."""
+    for where, content in json_objects(path, expected):
+        values = nested_values(content)
+        check_file_columns(path, where, columns, list(values))
+        yield FileRow(where, {name: values.get(name) for name in (*columns, *optional)})
+
+
+def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the objects of a file that has one in each line, and their places; blank lines do not count.
+
+    Raises:
+        InputError: it cannot be read, or a line is no object; the last one may be half written.
+    """
     with open_text(path, expected) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -56,12 +68,12 @@ def json_lines(path: Path, columns: Sequence[str], expected: str, optional: Sequ
             try:
                 content = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise InputError([Fault(str(path), where, f"not JSON ({error})", OBJECT)]) from None
+                is_last = not any(rest.strip() for rest in file)
+                cut = "; this is the last line, and the file may have been cut off" if is_last else ""
+                raise InputError([Fault(str(path), where, f"not JSON ({error})", f"{OBJECT}{cut}")]) from None
             if not isinstance(content, dict):
                 raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
-            values = nested_values(content)
-            check_file_columns(path, where, columns, list(values))
-            yield FileRow(where, {name: values.get(name) for name in (*columns, *optional)})
+            yield where, content
 
 
 def csv_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:

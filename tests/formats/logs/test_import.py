@@ -222,7 +222,7 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "a line that is no sample": (
         "lm-eval", "scored", changed_copy(lambda lines: ['{"doc_id": 0}\n', *lines]),
-        "line 1: {'doc_id': 0}; expected a sample of lm-evaluation-harness, written with --log_samples",
+        "line 1, doc: missing; expected a sample of lm-evaluation-harness, written with --log_samples",
     ),
     "two models": (
         "lm-eval", "scored", two_models,
@@ -259,9 +259,11 @@ def test_a_log_that_does_not_fit_is_refused_in_one_message(
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"status": "started"}, "status: the status 'started'; expected 'success': finish the run first"),
-    ({"samples": []}, "samples: contains no samples; expected a log that contains its samples"),
+    ({"samples": []}, "log.json: contains no samples; expected a log that contains its samples"),
     ({"samples": [{"input": "a", "output": {}, "error": {"message": "x"}}]}, "samples[0]: ended with an error"),
-    ({"samples": [3]}, "samples[0]: 3; expected a sample with `input` and `output`"),
+    ({"samples": [3]}, "samples[0]: 3; expected a log of Inspect, .eval or .json"),
+    ({"samples": [{"input": "a", "output": {"choices": [3]}}]}, "samples[0].output.choices[0]: 3; expected a log of"),
+    ({"eval": {"model": "m"}}, "eval.task: missing; expected a log of Inspect"),
 ]
 
 

@@ -2,125 +2,205 @@
 
 from __future__ import annotations
 
-import json
+import re
 import struct
-import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-from zipfile import ZipFile, ZipInfo
+from typing import Annotated, Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from biasgrid.base.faults import Fault, InputError, one_of, value_text
-from biasgrid.base.text import explain_unreadable, read_json
-from biasgrid.formats.logs.samples import Log, LogSample, known_facts, option_of_letter
+from pydantic import BeforeValidator, Field, PositiveInt
+
+from biasgrid.base.faults import Fault, InputError, one_of
+from biasgrid.base.text import explain_unreadable, read_bytes
+from biasgrid.formats.logs.samples import (
+    LARGEST_LOG,
+    Log,
+    LogPart,
+    LogSample,
+    known_facts,
+    option_of_letter,
+    read_part,
+)
 
 EXPECTED = "a log of Inspect, .eval or .json"
+EXPECTED_SAMPLE = "a sample of Inspect with `input` and `output`"
 LOG_HEADER = "header.json"
 ZSTANDARD = 93
 """The number of the compression that Python's zipfile knows from 3.14 on."""
 LOCAL_HEADER = struct.Struct("<26xHH")
-ATTACHMENT = "attachment://"
+ATTACHMENT = re.compile(r"attachment://(\w+)")
+"""What stands in place of a long text."""
 FINISHED = "success"
+DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError)
+"""What reading a damaged ZIP file raises."""
+
+
+def joined_parts(content: Any) -> Any:
+    """Returns the text of a message, which may have parts: without thoughts and calls of tools."""
+    if isinstance(content, list):
+        parts = (part for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(str(part.get("text") or "") for part in parts)
+    return content or ""
+
+
+def joined_messages(content: Any) -> Any:
+    """Returns the input of a sample, a text or messages, as one text."""
+    if isinstance(content, list) and all(isinstance(message, dict) for message in content):
+        return "\n\n".join(str(joined_parts(message.get("content"))) for message in content)
+    return content
+
+
+class LoggedMessage(LogPart):
+    """What the model wrote."""
+
+    content: Annotated[str, BeforeValidator(joined_parts)] = ""
+
+
+class LoggedChoice(LogPart):
+    """One of several responses."""
+
+    message: LoggedMessage
+
+
+class LoggedOutput(LogPart):
+    """The responses, of which the first one counts."""
+
+    choices: list[LoggedChoice] = Field(default_factory=list)
+    completion: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What the model wrote."""
+        return self.choices[0].message.content if self.choices else self.completion or ""
+
+
+class LoggedScore(LogPart):
+    """What a scorer says of a sample; the answer is what it has read in the response."""
+
+    answer: Any = None
+
+
+class InspectSample(LogPart):
+    """A sample."""
+
+    id: Any = None
+    epoch: PositiveInt = 1
+    input: Annotated[str, BeforeValidator(joined_messages)]
+    choices: list[str] | None = None
+    output: LoggedOutput
+    scores: dict[str, LoggedScore] | None = None
+    metadata: dict[str, Any] | None = None
+    attachments: dict[str, str] | None = None
+    error: Any = None
+
+    def resolved(self, text: str) -> str:
+        """Returns a text with its attachments in it."""
+        kept = self.attachments or {}
+        return ATTACHMENT.sub(lambda found: kept.get(found[1], found[0]), text)
+
+
+class InspectRun(LogPart):
+    """What was run."""
+
+    model: str
+    task: str = Field(min_length=1)
+    created: str = ""
+    packages: dict[str, str] = Field(default_factory=dict)
+
+
+class InspectHeader(LogPart):
+    """What a log says beside its samples."""
+
+    status: str
+    eval: InspectRun
+
+
+class InspectLog(InspectHeader):
+    """A log in one JSON file."""
+
+    samples: list[InspectSample] | None = None
 
 
 def read_inspect_log(path: Path) -> Log:
     """Reads a log.
 
     Raises:
-        InputError: it is none, or the run was not finished.
+        InputError: it is none, or the run was not finished; as samples are taken, also that one of them is none, or
+            ended with an error.
     """
-    content = content_of_eval(path) if path.suffix == ".eval" else read_json(path, EXPECTED)
-    run = content.get("eval") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(run, dict):
-        raise InputError([Fault(str(path), "", value_text(content), EXPECTED)])
-    if content.get("status") != FINISHED:
-        problem, expected = (
-            f"the status {content.get('status')!r}",
-            f"{FINISHED!r}: finish the run first (inspect eval-retry)",
-        )
-        raise InputError([Fault(str(path), "status", problem, expected)])
+    samples: Iterable[tuple[str, InspectSample]]
+    if path.suffix == ".eval":
+        header, samples = header_of_eval(path), samples_of_eval(path)
+    else:
+        header = log = read_part(InspectLog, read_bytes(path, EXPECTED, LARGEST_LOG), path, "", EXPECTED)
+        samples = ((f"samples[{place}]", sample) for place, sample in enumerate(log.samples or []))
+    if header.status != FINISHED:
+        expected = f"{FINISHED!r}: finish the run first (inspect eval-retry)"
+        raise InputError([Fault(str(path), "status", f"the status {header.status!r}", expected)])
     source = known_facts(
         harness="Inspect",
-        version=(run.get("packages") or {}).get("inspect_ai"),
-        model=run.get("model"),
-        task=run.get("task"),
-        date=str(run.get("created", ""))[:10],
+        version=header.eval.packages.get("inspect_ai"),
+        model=header.eval.model,
+        task=header.eval.task,
+        date=header.eval.created[:10],
     )
-    samples = content.get("samples")
-    if not samples:
-        raise InputError([Fault(str(path), "samples", "contains no samples", "a log that contains its samples")])
-    return Log(path, source, [*inspect_samples(path, samples)])
+    return Log(path, source, (logged_sample(path, where, sample) for where, sample in samples))
 
 
-def inspect_samples(path: Path, samples: list[Any]) -> Iterator[LogSample]:
-    """Yields the samples of a log.
+def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
+    """Returns a sample; its answer is the option whose letter the harness has read, where it has read one.
 
     Raises:
-        InputError: one of them is none, or ended with an error.
+        InputError: it ended with an error.
     """
-    for place, sample in enumerate(samples):
-        where = f"samples[{place}]"
-        if not isinstance(sample, dict) or "input" not in sample or not isinstance(sample.get("output"), dict):
-            raise InputError([Fault(str(path), where, value_text(sample), "a sample with `input` and `output`")])
-        if sample.get("error"):
-            raise InputError(
-                [Fault(str(path), where, "ended with an error", "a log in which all samples were answered")]
-            )
-        fields = {"id": sample.get("id"), **(sample.get("metadata") or {})}
-        response = logged_option(sample) or written_text(sample)
-        yield LogSample(where, fields, [logged_prompt(sample)], response, {}, max(int(sample.get("epoch") or 1), 1) - 1)
+    if sample.error:
+        raise InputError([Fault(str(path), where, "ended with an error", "a log in which all samples were answered")])
+    letters = (score.answer for score in (sample.scores or {}).values())
+    options = (option_of_letter(letter, sample.choices) for letter in letters)
+    response = next(filter(None, options), None) or sample.resolved(sample.output.text)
+    fields = {"id": sample.id, **(sample.metadata or {})}
+    return LogSample(where, fields, [sample.resolved(sample.input)], response, {}, sample.epoch - 1)
 
 
-def logged_option(sample: Mapping[str, Any]) -> str | None:
-    """Returns the option whose letter the harness's own scorer has read in the answer, None where it has not."""
-    scores = sample.get("scores") or {}
-    letters = [score.get("answer") for score in scores.values() if isinstance(score, dict)]
-    options = [option for letter in letters if (option := option_of_letter(letter, sample.get("choices")))]
-    return options[0] if options else None
-
-
-def written_text(sample: Mapping[str, Any]) -> str:
-    """Returns what the model wrote, without thoughts and calls of tools."""
-    choices = sample["output"].get("choices") or []
-    content = choices[0].get("message", {}).get("content") if choices else sample["output"].get("completion")
-    return text_of(content, sample)
-
-
-def logged_prompt(sample: Mapping[str, Any]) -> str:
-    """Returns the input of a sample: a text, or messages, one after the other."""
-    content = sample["input"]
-    if isinstance(content, list):
-        return "\n\n".join(text_of(message.get("content"), sample) for message in content)
-    return text_of(content, sample)
-
-
-def text_of(content: Any, sample: Mapping[str, Any]) -> str:
-    """Returns the text of a message, whose parts may be kept among the attachments of a sample."""
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        return "\n".join(text_of(part, sample) for part in parts)
-    text = str(content or "")
-    attachments = sample.get("attachments") or {}
-    return str(attachments.get(text.removeprefix(ATTACHMENT), text)) if text.startswith(ATTACHMENT) else text
-
-
-def content_of_eval(path: Path) -> dict[str, Any]:
-    """Returns the content of a `.eval` file in the form of a `.json` log.
+def header_of_eval(path: Path) -> InspectHeader:
+    """Returns what a `.eval` file says of the run.
 
     Raises:
         InputError: it is no ZIP file, or has no header: the run was not finished.
     """
+    for _, content in members_of_eval(path, (LOG_HEADER,)):
+        return read_part(InspectHeader, content, path, LOG_HEADER, EXPECTED)
+    problem = f"contains no {LOG_HEADER}, so the run was not finished"
+    raise InputError([Fault(str(path), "", problem, "a finished run (inspect eval-retry)")])
+
+
+def samples_of_eval(path: Path) -> Iterator[tuple[str, InspectSample]]:
+    """Yields the samples of a `.eval` file and their names; no more than one is in memory.
+
+    Raises:
+        InputError: one of them is none.
+    """
+    for name, content in members_of_eval(path, ("samples/",)):
+        yield name, read_part(InspectSample, content, path, name, EXPECTED_SAMPLE)
+
+
+def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yields the files of a `.eval` file whose names begin so, and their names.
+
+    Raises:
+        InputError: it is no ZIP file, or damaged.
+    """
     with explain_unreadable(path, EXPECTED):
         try:
             with ZipFile(path) as archive:
+                # Of files with one name, which whatever was added later has, the last one counts.
                 members = {member.filename: member for member in archive.infolist()}
-                if LOG_HEADER not in members:
-                    problem = f"contains no {LOG_HEADER}, so the run was not finished"
-                    raise InputError([Fault(str(path), "", problem, "a finished run (inspect eval-retry)")])
-                names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
-                header: dict[str, Any] = json.loads(member_bytes(path, archive, members[LOG_HEADER]))
-                return header | {"samples": [json.loads(member_bytes(path, archive, members[name])) for name in names]}
-        except (zipfile.BadZipFile, ValueError, struct.error) as error:
+                for name in sorted(members):
+                    if name.startswith(beginnings) and name.endswith(".json"):
+                        yield name, member_bytes(path, archive, members[name])
+        except DAMAGED as error:
             raise InputError([Fault(str(path), "", f"not a ZIP file of JSON ({error})", EXPECTED)]) from None
 
 
@@ -141,5 +221,7 @@ def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
     try:
         content: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()
     except OSError as error:
-        raise ValueError(str(error)) from None
+        raise BadZipFile(str(error)) from None
+    if zlib.crc32(content) != member.CRC:
+        raise BadZipFile(f"bad CRC-32 for file {member.filename!r}")
     return content

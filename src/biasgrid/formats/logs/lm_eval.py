@@ -3,93 +3,118 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import datetime
+from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from biasgrid.base.faults import Fault, InputError, value_text
-from biasgrid.base.text import read_json
-from biasgrid.formats.logs.samples import Log, LogSample, known_facts, objects_in_lines
+from biasgrid.base.rows import json_objects
+from biasgrid.base.text import read_bytes
+from biasgrid.formats.logs.samples import Log, LogPart, LogSample, known_facts, read_part
 
 SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d\-.]+)\.jsonl")
 EXPECTED = "a sample of lm-evaluation-harness, written with --log_samples"
+EXPECTED_RESULTS = "results of lm-evaluation-harness"
+ARGUMENTS = ("arg_0", "arg_1")
+
+
+class RunResults(LogPart):
+    """What the results say of a run; their date is in seconds since 1970."""
+
+    lm_eval_version: str | None = None
+    model_name: str | None = None
+    date: datetime | None = None
+
+
+class LoggedRequest(LogPart):
+    """What was asked: the prompt, and the option behind it or how a text is to be written."""
+
+    prompt: str = Field(alias=ARGUMENTS[0])
+    option: Any = Field(alias=ARGUMENTS[1])
+
+
+def named_requests(requests: Any) -> Any:
+    """Returns requests in a list, with names of their arguments; older versions write lists of them, newer objects."""
+    if isinstance(requests, dict):
+        return list(requests.values())
+    lists = requests if isinstance(requests, list) else []
+    return [dict(zip(ARGUMENTS, one, strict=False)) if isinstance(one, list) else one for one in lists]
+
+
+class SampleLine(LogPart):
+    """A line of a file of samples: what was asked of a document, and the responses to each request."""
+
+    doc: dict[str, Any]
+    arguments: Annotated[list[LoggedRequest], BeforeValidator(named_requests), Field(min_length=1)]
+    resps: list[Annotated[list[Any], Field(min_length=1)]] = Field(min_length=1)
 
 
 def read_logs(folder: Path) -> list[Log]:
     """Reads the samples of a folder, of the folders in it, or of one file.
 
     Raises:
-        InputError: there are none, or a file cannot be read.
+        InputError: there are none, or what lies beside them cannot be read; as samples are taken, also that a file of
+            theirs cannot be read.
     """
     paths = [folder] if folder.is_file() else sorted(folder.rglob("samples_*.jsonl"))
     if not paths:
         expected = "samples_TASK_DATE.jsonl, as lm-evaluation-harness writes it with --log_samples"
         raise InputError([Fault(str(folder), "", "no samples", expected)])
-    return [read_samples(path) for path in paths]
+    return [log_of(path) for path in paths]
 
 
-def read_samples(path: Path) -> Log:
-    """Reads the samples of a task; of several filters the first one's."""
+def log_of(path: Path) -> Log:
+    """Returns the log of a task, whose samples are read as they are taken."""
     named = SAMPLES_FILE.fullmatch(path.name)
     results = path.with_name(f"results_{named['date']}.json") if named else path
-    run = read_json(results, "results of lm-evaluation-harness") if named and results.is_file() else {}
+    run = RunResults()
+    if named and results.is_file():
+        run = read_part(RunResults, read_bytes(results, EXPECTED_RESULTS), results, "", EXPECTED_RESULTS)
     source = known_facts(
         harness="lm-evaluation-harness",
-        version=run.get("lm_eval_version"),
-        model=run.get("model_name") or path.parent.name,
+        version=run.lm_eval_version,
+        model=run.model_name or path.parent.name,
         task=named["task"] if named else path.stem.removeprefix("samples_"),
-        date=day_of(run.get("date")) or (named["date"][:10] if named else None),
+        date=run.date.date().isoformat() if run.date else named and named["date"][:10],
     )
-    samples: dict[Any, LogSample] = {}
-    for where, content in objects_in_lines(path):
-        for place, sample in enumerate(samples_of(path, where, content)):
-            samples.setdefault((content.get("doc_id"), place), sample)
-    return Log(path, source, list(samples.values()))
+    lines = json_objects(path, EXPECTED)
+    return Log(path, source, (sample for where, content in lines for sample in samples_of(path, where, content)))
 
 
-def day_of(seconds: Any) -> str | None:
-    """Returns the day of a time in seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat() if isinstance(seconds, int | float) else None
-
-
-def samples_of(path: Path, where: str, content: Mapping[str, Any]) -> Iterator[LogSample]:
+def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogSample]:
     """Yields the samples of a line: several where an item was asked repeatedly.
+
+    Of options, the requests behind the prompt of the first one count: a task with the metric `acc_mutual_info` asks for
+    each option once more, behind nothing.
 
     Raises:
         InputError: the line is no sample.
     """
-    doc, requests, responses = (content.get(name) for name in ("doc", "arguments", "resps"))
-    if isinstance(requests, dict):
-        requests = [[one.get("arg_0"), one.get("arg_1")] for one in requests.values()]
-    if not isinstance(doc, dict) or not is_list_of_lists(requests) or not is_list_of_lists(responses):
-        shown = {name: content[name] for name in ("doc_id", "doc", "arguments", "resps") if name in content}
-        raise InputError([Fault(str(path), where, value_text(shown or content), EXPECTED)])
-    assert isinstance(requests, list)
-    assert isinstance(responses, list)
-    prompts = [str(requests[0][0])]
-    first = responses[0][0]
-    if isinstance(first, str) and len(responses) == 1:
-        for epoch, text in enumerate(responses[0]):
-            yield LogSample(where, doc, prompts, str(text), {}, epoch)
+    line = read_part(SampleLine, content, path, where, EXPECTED)
+    prompt, first = line.arguments[0].prompt, line.resps[0][0]
+    if isinstance(first, str) and len(line.resps) == 1:
+        for epoch, text in enumerate(line.resps[0]):
+            yield LogSample(where, line.doc, [prompt], str(text), {}, epoch)
         return
-    scores = {
-        str(asked[1]).removeprefix(" "): score_of(said[0]) for asked, said in zip(requests, responses, strict=False)
-    }
-    if None in scores.values() or len(requests) != len(responses):
-        raise InputError([Fault(str(path), where, value_text(responses), "a log-likelihood for each option")])
-    yield LogSample(where, doc, prompts, None, {text: score for text, score in scores.items() if score is not None})
+    scores = dict[str, float]()
+    for asked, said in zip(line.arguments, line.resps, strict=False):
+        score = score_of(said[0])
+        if score is None or len(line.arguments) != len(line.resps):
+            raise InputError([Fault(str(path), where, value_text(line.resps), "a log-likelihood for each option")])
+        if asked.prompt == prompt:
+            scores[str(asked.option).removeprefix(" ")] = score
+    yield LogSample(where, line.doc, [prompt], None, scores)
 
 
-def is_list_of_lists(value: Any) -> bool:
-    """Says whether a value is a list of lists that are not empty, and not empty itself."""
-    return isinstance(value, list) and bool(value) and all(isinstance(one, list) and one for one in value)
-
-
-def score_of(response: Sequence[Any] | str) -> float | None:
+def score_of(response: Any) -> float | None:
     """Returns the log-likelihood of a response, which newer versions write as texts; None where it has none."""
     value = response[0] if isinstance(response, list) and response else response
     try:
-        return min(float(value), 0.0) if isinstance(value, str | int | float) else None
+        score = min(float(value), 0.0) if isinstance(value, str | int | float) else None
     except ValueError:
         return None
+    return None if score is None or isnan(score) else score

@@ -6,15 +6,18 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
+import yaml
 
 from biasgrid.base.faults import Fault, InputError, first_few, unknown_names
 from biasgrid.base.files import write_text
 from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, shorten_prompt
 from biasgrid.base.references import load, stage
+from biasgrid.base.text import HALF_CHARACTER
 from biasgrid.config import Config, ConfigFolders, parse_config, read_document
 from biasgrid.formats.logs.samples import Log, LogSample, one_of_each
 from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, match_responses, with_whole_prompts
@@ -99,17 +102,17 @@ class Requests:
             item = family.item_of_sample(sample.fields)
             if item in self.by_item:
                 return str(item), self.by_item[str(item)]
-        prompts = [sample.fields.get("prompt"), *sample.prompts]
-        prompt = next((text for text in prompts if text in self.by_prompt), None)
+        texts = (text for text in (sample.fields.get("prompt"), *sample.prompts) if isinstance(text, str))
+        prompt = next((text for text in texts if text in self.by_prompt), None)
         if prompt is None:
             return "", []
         fields = {"repetition": sample.epoch, **sample.fields}
         same = [
             one
-            for one in self.by_prompt[str(prompt)]
+            for one in self.by_prompt[prompt]
             if one.repetition == fields["repetition"] and fields.get("group") in (None, one.group)
         ]
-        return str(prompt), same
+        return prompt, same
 
 
 def import_logs(
@@ -149,28 +152,30 @@ def import_logs(
     answered = ", ".join(f"{len(table):,} instances of {name}" for name, table in requests.tables.items())
     source = ", ".join(f"{name} {value}" for name, value in chosen[0].source.items() if name != "task")
     label = chosen[0].source.get("model", out.stem)
-    model = f"{{task: {WRITERS}, answers: {out}, kind: imported, label: {json.dumps(label)}}}"
+    section = {"task": WRITERS, "answers": str(out), "kind": "imported", "label": label}
+    model = yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf).strip()
     return [f"{out}: answers to {answered} ({source})", f"In the config, under models:  NAME: {model}"]
 
 
 def config_of_import(path: Path, datasets: Sequence[str]) -> Config:
-    """Reads a config in which one model stands for the log; models whose answers are not there yet are left out.
+    """Reads a config in which one model stands for the log; other models with answers from files are left out.
 
     Raises:
         InputError: the config has faults, no such dataset, or one that is not for models that write.
     """
     document = read_document(path)
     content, folders = document.content, ConfigFolders.of([path], {})
-    faults = list(unknown_names(str(path), "--dataset", datasets, content.get("datasets") or {}))
+    known, models, run = (
+        section if isinstance(section := content.get(key), dict) else {} for key in ("datasets", "models", "run")
+    )
+    faults = list(unknown_names(str(path), "--dataset", datasets, known))
     if faults:
         raise InputError(faults)
     models = {
-        name: section
-        for name, section in (content.get("models") or {}).items()
-        if not isinstance(section, dict) or "answers" not in section
+        name: section for name, section in models.items() if not isinstance(section, dict) or "answers" not in section
     }
     reader = {"task": WRITERS, "random": {"seed": 0}, "kind": "imported", "label": READER}
-    selected = [*datasets] or (content.get("run") or {}).get("datasets") or [*(content.get("datasets") or {})]
+    selected = [*datasets] or run.get("datasets") or [*known]
     changed = content | {"models": models | {READER: reader}, "run": {"models": [READER], "datasets": selected}}
     config = parse_config(changed, str(path), document.lines_but({"run": {}, "models": {}}), folders)
     unfit = [name for name in selected if not config.fits(READER, name)]
@@ -188,27 +193,31 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
     Raises:
         InputError: some of its samples are of no instance, or of several.
     """
-    foreign, faults = list[LogSample](), list[Fault]()
+    first, count, fitting, faults = None, 0, 0, list[Fault]()
     datasets = first_few(list(requests.tables))
-    for sample in log.samples:
+    for count, sample in enumerate(log.samples, start=1):  # noqa: B007
         name, instances = requests.found(sample)
         if not instances:
-            foreign.append(sample)
+            first = first or sample
             continue
+        fitting += 1
         same = [one for one in instances if one[:1] + one[2:] == instances[0][:1] + instances[0][2:]]
         if name in requests.by_item and len(same) > 1:
             problem = f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once in the log"
             faults.append(Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset"))
+        said = sample.response or ""
+        if HALF_CHARACTER.search(f"{said}{''.join(sample.scores)}"):
+            faults.append(Fault(str(log.path), sample.where, "contains half of a character", "whole characters"))
         for group, repetition in dict.fromkeys(one[2:] for one in instances):
-            said, where = sample.response or "", f"{log.path.name}, {sample.where}"
+            where = f"{log.path.name}, {sample.where}"
             yield PrecomputedResponse(name, group, repetition, said, where, sample.scores or None, log.source)
-    if foreign:
-        count = "none" if len(foreign) == len(log.samples) else f"{len(log.samples) - len(foreign):,}"
-        example = shorten_prompt(foreign[0].prompts[0])
-        problem = f"{count} of the {len(log.samples):,} samples of the task {log.task} ask the questions of {datasets}"
-        problem += f"; the first one that does not: {example}"
+    if not count:
+        faults.append(Fault(str(log.path), "", "contains no samples", "a log that contains its samples"))
+    if first:
+        problem = f"{f'{fitting:,}' if fitting else 'none'} of the {count:,} samples of the task {log.task} ask the "
+        problem += f"questions of {datasets}; the first one that does not: {shorten_prompt(first.prompts[0])}"
         expected = f"a log of {datasets}; use --task or --dataset to choose others"
-        faults.append(Fault(str(log.path), foreign[0].where, problem, expected))
+        faults.append(Fault(str(log.path), first.where, problem, expected))
     if faults:
         raise InputError(first_faults(faults, log.path))
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from biasgrid.base.faults import Fault, InputError, value_text
-from biasgrid.base.rows import OBJECT
-from biasgrid.base.text import read_text
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-LARGEST_SAMPLES_FILE = 4 * 2**30
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.messages import as_fault
+
+LARGEST_LOG = 4 * 2**30
+"""Bytes that a log may have which is read as a whole."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class LogPart(BaseModel):
+    """A part of a log; it may have other keys than those that are read, and numbers where texts are read."""
+
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+
+Part = TypeVar("Part", bound=LogPart)
 
 
 class LogSample(NamedTuple):
@@ -21,7 +32,7 @@ class LogSample(NamedTuple):
     Attributes:
         where: its place in the file, for messages.
         fields: what the log says of the item, such as its id and its category.
-        prompts: what the model read, and what that was made of, by which an instance may be found.
+        prompts: what the model read, and what that was made of, by which an instance may be found; at least one.
         response: what it wrote, or the text of the option that the harness read in that; None where it wrote nothing.
         scores: the log-likelihoods of options by their texts; empty where it wrote.
         epoch: 0 for the first time that the item was asked.
@@ -41,12 +52,12 @@ class Log(NamedTuple):
     Attributes:
         path: its file.
         source: `harness`, `version`, `model`, `task` and `date`, as far as they are known.
-        samples: its samples.
+        samples: its samples, which may be read as they are taken, once.
     """
 
     path: Path
     source: Mapping[str, str]
-    samples: Sequence[LogSample]
+    samples: Iterable[LogSample]
 
     @property
     def task(self) -> str:
@@ -54,41 +65,36 @@ class Log(NamedTuple):
         return self.source["task"]
 
 
-def known_facts(**facts: Any) -> dict[str, str]:
+def known_facts(*, task: str, **facts: Any) -> dict[str, str]:
     """Returns what is known of where a log is from, as texts."""
-    return {name: str(value) for name, value in facts.items() if value not in (None, "")}
+    return {name: str(value) for name, value in (facts | {"task": task}).items() if value not in (None, "")}
 
 
-def objects_in_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the objects of a file that has one in each line, and their places.
+def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: str) -> Part:
+    """Checks a part of a log.
+
+    Args:
+        kind: what it should be.
+        content: what stands there, parsed, or its JSON in bytes.
+        path: the log, for messages.
+        where: the place of the part in it.
+        expected: what the log or the part should be.
 
     Raises:
-        InputError: the file cannot be read, holds nothing, or a line is no object: the last one may be half written.
+        InputError: with the first fault and its place.
     """
-    lines = [
-        line
-        for line in enumerate(read_text(path, OBJECT, LARGEST_SAMPLES_FILE).split("\n"), start=1)
-        if line[1].strip()
-    ]
-    if not lines:
-        raise InputError([Fault(str(path), "", "contains no samples", OBJECT)])
-    for number, line in lines:
-        where = f"line {number}"
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            half = "; it ends in the middle of a sample" if number == lines[-1][0] else ""
-            expected = f"{OBJECT}; finish a run that was stopped first" if half else OBJECT
-            raise InputError([Fault(str(path), where, f"not JSON ({error}){half}", expected)]) from None
-        if not isinstance(content, dict):
-            raise InputError([Fault(str(path), where, value_text(content), OBJECT)])
-        yield where, content
+    try:
+        return kind.model_validate_json(content) if isinstance(content, bytes) else kind.model_validate(content)
+    except ValidationError as error:
+        fault = as_fault(error.errors()[0], str(path))
+        place = ", ".join(filter(None, (where, fault.where)))
+        raise InputError([replace(fault, where=place, expected=expected)]) from None
 
 
-def option_of_letter(letter: Any, options: Any) -> str | None:
+def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
     """Returns the text of the option that a harness calls by a letter, None where it is no letter of one."""
-    if isinstance(options, list) and isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(options)]:
-        return str(options[LETTERS.index(letter)])
+    if options and isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(options)]:
+        return options[LETTERS.index(letter)]
     return None
 
 
