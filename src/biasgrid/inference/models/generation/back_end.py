@@ -171,7 +171,7 @@ class TextGeneration(BackEnd):
         """Finds out how texts are written at once, with the products and in float32; see `Writer.fitted`."""
         if writes(self.settings):
             prompts = self.prompter.tokens(self.prompter.prompts(sample_of(instances, COMPARED_TEXTS)))
-            self.writer = self.writer.fitted(prompts, self.prefix(prompts), self.precision == "float32")
+            self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
     def look(self, instances: pl.DataFrame) -> None:
         """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
