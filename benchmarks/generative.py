@@ -92,7 +92,7 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
     """Log-probabilities of all options, as the back end computes them."""
     reads = OptionReads.of(rows)
     values = np.zeros(len(reads.token))
-    for batch in batches(reads.rows, 0, token_budget):
+    for batch in batches(reads.rows, token_budget):
         which, found = read_scores(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.option, values))
@@ -101,7 +101,7 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
     reads = OptionReads.of(rows)
-    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, 0, token_budget))
+    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget))
 
 
 def seconds_behind_prefix(token_budget: int, count: int) -> float:

@@ -223,7 +223,7 @@ class TextGeneration(BackEnd):
         reads = OptionReads.of(asked)
         prefix = self.prefix([one.context for one in asked])
         values = np.zeros(len(reads.token))
-        for rows in batches(reads.rows, 0, token_budget):
+        for rows in batches(reads.rows, token_budget):
             for piece, (which, said) in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
                 if not np.isfinite(said).all():
                     raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])
