@@ -1,10 +1,13 @@
-"""Options behind a prefix of 200 tokens and short questions, on one core: the engine against two plain ways.
+"""Options behind a prefix of 200 tokens and short questions, and free texts, on one core, against plain ways.
 
 The plain ways read whole prompts: row by row and option by option, as a loop over a model does; and in batches of one
 length, with the logits that are needed. All give the same log-probabilities. Times are those of the processor.
 
 Memory is what a process has at most beside what it has after a few rows: the model, libraries, and what they set up. It
 is put beside the keys and values of as many tokens as a batch may have, those of the prefix counted for every row.
+
+Texts are written by the engine and by `generate` of transformers, which has batches of 32 prompts in their order, with
+padding on the left. Both have the same products, and all batches may have as many tokens. Ways are timed in turns.
 """
 
 from __future__ import annotations
@@ -12,17 +15,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
-from stopwatch import measure, print_table
-from transformers import LlamaConfig, LlamaForCausalLM
+from stopwatch import measure, print_table, processor_seconds_of
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
+from biasgrid.inference.engine.autotune import processor_of
 from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
+from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
+from biasgrid.inference.models.generation.section import Generation
+from biasgrid.inference.models.generation.texts import Writer
+from biasgrid.inference.models.generation.thoughts import Thoughts
 
 ROWS = 64
 PREFIX, OWN = 200, (8, 16)
@@ -83,7 +92,7 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
     """Log-probabilities of all options, as the back end computes them."""
     reads = OptionReads.of(rows)
     values = np.zeros(len(reads.token))
-    for batch in batches(reads.rows, 0, token_budget):
+    for batch in batches(reads.rows, token_budget):
         which, found = read_scores(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.option, values))
@@ -92,7 +101,7 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
     reads = OptionReads.of(rows)
-    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, 0, token_budget))
+    return max(sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget))
 
 
 def seconds_behind_prefix(token_budget: int, count: int) -> float:
@@ -142,10 +151,61 @@ def lines(model: Any) -> Iterator[list[str]]:
             yield [name, way, f"{rate:.1f}", f"{fastest / rate:.1f}", f"{difference:.1e}", str(largest_batch(rows))]
 
 
+TEXTS = {"32 prompts of 20 to 60 tokens": (32, 20, 60), "128 prompts of 10 to 200 tokens": (128, 10, 200)}
+WRITTEN = 24
+AT_ONCE = 32
+ROUNDS = 5
+
+
+@torch.inference_mode()
+def generated(model: Any, prompts: Sequence[list[int]]) -> list[list[int]]:
+    """What transformers writes in batches with padding."""
+    texts: list[list[int]] = []
+    config = GenerationConfig(max_new_tokens=WRITTEN, do_sample=False, pad_token_id=0)
+    for first in range(0, len(prompts), AT_ONCE):
+        some = prompts[first : first + AT_ONCE]
+        columns = max(map(len, some))
+        ids = torch.tensor([[0] * (columns - len(each)) + each for each in some])
+        mask = torch.tensor([[0] * (columns - len(each)) + [1] * len(each) for each in some])
+        texts += model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, columns:].tolist()
+    return texts
+
+
+def written(writer: Writer, prompts: Sequence[list[int]], token_budget: int) -> list[list[int]]:
+    """What the engine writes."""
+    texts = [OpenText(place, [*ids], len(ids), WRITTEN, place) for place, ids in enumerate(prompts)]
+    said = {text.number: text.written for text in writer.write(texts, Prefix(), token_budget)}
+    return [said[place] for place in range(len(prompts))]
+
+
+def text_lines(model: Any) -> Iterator[list[str]]:
+    """Times both ways to write; one round before them is not counted."""
+    draw = np.random.default_rng(1)
+    keys = Generation(temperature=0).model_dump()
+    for name, (count, shortest, longest) in TEXTS.items():
+        lengths = draw.integers(shortest, longest + 1, count)
+        prompts = [draw.integers(5, VOCABULARY, length).tolist() for length in lengths]
+        chooses = NextTokens(model, keys["temperature"], keys["top_p"])
+        writer = Writer(model, None, keys, frozenset(), Thoughts(), chooses)
+        writer = writer.fitted(prompts[:: count // 4], lambda _: Prefix(), exact=True)
+        budget = AT_ONCE * (longest + WRITTEN)
+        plain, ours = partial(generated, model, prompts), partial(written, writer, prompts, budget)
+        same = sum(one == other for one, other in zip(plain(), ours(), strict=True))
+        pairs = [(processor_seconds_of(plain), processor_seconds_of(ours)) for _ in range(ROUNDS)]
+        rates = [count * WRITTEN / median(seconds) for seconds in zip(*pairs, strict=True)]
+        ratio = median(one / other for one, other in pairs)
+        alone = writer.next_tokens.alone / (ROUNDS + 1)
+        yield [name, *(f"{rate:.0f}" for rate in rates), f"{ratio:.2f}", f"{alone:.0f}", f"{same} of {count}"]
+
+
 def main() -> None:
     torch.set_num_threads(1)
     model = make_model()
     use_one_dnn(model)
+    print(f"Processor: {processor_of(model.device)}\n")
+    header = ["texts behind", "transformers, tokens/s", "engine, tokens/s", "ratio", "computed alone", "same texts"]
+    print_table(header, list(text_lines(model)))
+    print()
     header = ["options of", "way", "rows/s", "the last way is faster by", "largest difference", "tokens of a batch"]
     print_table(header, list(lines(model)))
     print()

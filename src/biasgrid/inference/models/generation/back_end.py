@@ -171,7 +171,7 @@ class TextGeneration(BackEnd):
         """Finds out how texts are written at once, with the products and in float32; see `Writer.fitted`."""
         if writes(self.settings):
             prompts = self.prompter.tokens(self.prompter.prompts(sample_of(instances, COMPARED_TEXTS)))
-            self.writer = self.writer.fitted(prompts, self.prefix(prompts), self.precision == "float32")
+            self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
     def look(self, instances: pl.DataFrame) -> None:
         """Looks at all prompts, answers a sample one row at a time, and tries whether a shared prefix changes it.
@@ -223,7 +223,7 @@ class TextGeneration(BackEnd):
         reads = OptionReads.of(asked)
         prefix = self.prefix([one.context for one in asked])
         values = np.zeros(len(reads.token))
-        for rows in batches(reads.rows, 0, token_budget):
+        for rows in batches(reads.rows, token_budget):
             for piece, (which, said) in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
                 if not np.isfinite(said).all():
                     raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])

@@ -126,18 +126,17 @@ def longest(sequences: Iterable[Tokens]) -> list[Tokens]:
     return [tokens for place, tokens in enumerate(ordered) if not place or ordered[place - 1][: len(tokens)] != tokens]
 
 
-def batches(rows: Sequence[Sequence[int]], written: int, token_budget: int) -> Iterator[IntArray]:
+def batches(rows: Sequence[Sequence[int]], token_budget: int) -> Iterator[IntArray]:
     """Yields batches of rows of one length.
 
     Args:
         rows: the tokens of each row, with those of a shared prefix: a batch holds their keys and values.
-        written: how many tokens may be written behind each.
         token_budget: how many tokens a batch may have; a row that has more is a batch of its own.
     """
     lengths = np.array([len(row) for row in rows])
     for length in np.unique(lengths):
         members = np.flatnonzero(lengths == length)
-        size = max(1, token_budget // int(length + written))
+        size = max(1, token_budget // int(length))
         yield from (members[start : start + size] for start in range(0, len(members), size))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +37,7 @@ class Padding(NamedTuple):
 
     Attributes:
         joins: whether texts are written at once whatever their lengths.
-        spread: by how much, as a share of the longest, prompts may be shorter that are read at once.
+        spread: by how much, as a share of what is read of the longest, prompts may be shorter that are read at once.
     """
 
     joins: bool
@@ -88,12 +88,14 @@ class Writer:
         chooses = NextTokens(model, generation["temperature"], generation["top_p"])
         return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]), chooses)
 
-    def fitted(self, prompts: Sequence[list[int]], prefix: Prefix, exact: bool) -> Writer:
+    def fitted(
+        self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix], exact: bool
+    ) -> Writer:
         """Measures, in float32, what batches do to log-probabilities; see `NextTokens`.
 
         Args:
             prompts: some prompts.
-            prefix: what they begin with.
+            prefix_of: reads what prompts begin with.
             exact: whether texts shall be those that are written alone.
 
         Returns:
@@ -103,7 +105,7 @@ class Writer:
         for padding in PADDINGS:
             writer = replace(self, padding=padding)
             try:
-                noise, problem = writer.noise(prompts, prefix), ""
+                noise, problem = writer.noise(prompts, prefix_of), ""
             except Exception as error:
                 # Architectures fail in their own ways where they do not know padding.
                 if padding == NO_PADDING:
@@ -117,21 +119,32 @@ class Writer:
         bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
         return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
 
-    def noise(self, prompts: Sequence[list[int]], prefix: Prefix) -> float:
+    def noise(self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix]) -> float:
         """Returns how far log-probabilities of some texts are from those of the texts alone, at each of some tokens.
 
         Args:
             prompts: see `fitted`.
-            prefix: see `fitted`.
+            prefix_of: see `fitted`.
+
+        Raises:
+            ValueError: the prompts are too short to be of unlike lengths.
         """
+        prompts = sorted(((*prompts,) * COMPARED_TEXTS)[:COMPARED_TEXTS], key=len, reverse=True)
+        if self.padding.joins:
+            # Each is shorter than the one before it.
+            prompts = [ids[: max(len(ids) - place, 0)] for place, ids in enumerate(prompts)]
+        else:
+            prompts = [prompts[0]] * COMPARED_TEXTS
+        if not all(prompts):
+            raise ValueError("the prompts are too short for a test of padding")
+        # They end one after the other, and one takes the place of another.
+        texts = [OpenText(place, [*ids], len(ids), place + 1, place) for place, ids in enumerate(prompts)]
         every = replace(self.next_tokens, bound=math.inf)
-        texts = []
-        for place, ids in enumerate((list(prompts) * COMPARED_TEXTS)[:COMPARED_TEXTS]):
-            # Of unlike lengths where these may be: they end one after the other, and one takes the place of another.
-            own = ids[: max(prefix.length + 1, len(ids) - place)] if self.padding.joins else [*prompts[0]]
-            texts.append(OpenText(place, own, len(own), place + 1, place))
+        padding = self.padding._replace(spread=1.0) if self.padding.spread else self.padding
         budget = max(text.longest for text in texts) * (COMPARED_TEXTS - 1)
-        for _ in replace(self, next_tokens=every, ends=frozenset()).write(texts, prefix, budget):
+        for _ in replace(self, next_tokens=every, ends=frozenset(), padding=padding).write(
+            texts, prefix_of(prompts), budget
+        ):
             pass
         return every.largest
 
@@ -149,7 +162,7 @@ class Writer:
         waiting = deque(sorted(texts, key=lambda text: -text.longest))
         batch = TextBatch(self.model)
         while waiting or batch.texts:
-            prompts = self.admitted(waiting, batch.texts, token_budget)
+            prompts = self.admitted(waiting, batch.texts, prefix.length, token_budget)
             if begun := [TextBatch.read(self.model, some, prefix) for some in prompts]:
                 batch.join(begun)
             for text, token in zip(batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True):
@@ -159,13 +172,14 @@ class Writer:
             batch.go_on([place for place, end in enumerate(ended) if not end])
 
     def admitted(
-        self, waiting: deque[OpenText], texts: Sequence[OpenText], token_budget: int
+        self, waiting: deque[OpenText], texts: Sequence[OpenText], shared: int, token_budget: int
     ) -> Iterator[list[OpenText]]:
         """Takes those that wait, the longest first, as there is room; yields prompts that are read at once.
 
         Args:
             waiting: texts that are not begun.
             texts: texts that are written.
+            shared: how many tokens the prompts have in common, which are not read again.
             token_budget: how many tokens all may have in the end.
         """
         if not waiting or (texts and not self.padding.joins):
@@ -175,7 +189,7 @@ class Writer:
         if room < REFILLED * len(texts):
             return
         while room > 0 and waiting:
-            shortest = waiting[0].read * (1 - self.padding.spread)
+            shortest = waiting[0].read - self.padding.spread * (waiting[0].read - shared)
             prompts: list[OpenText] = []
             while len(prompts) < room and waiting and waiting[0].read >= shortest:
                 prompts.append(waiting.popleft())
