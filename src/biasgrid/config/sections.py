@@ -62,8 +62,8 @@ class Inference(Section):
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
-        description="where to run; changes the speed of inference, not its numbers (but see `precision: auto`). Models "
-        "that are trained on a GPU have other weights than on a CPU; another device trains none again. With `auto` and "
+        description="where to run; changes the speed of inference, not its numbers (but see `precision: auto` and "
+        "`engine`). Models that are trained on a GPU have other weights than on a CPU; another device trains none again. With `auto` and "
         "`cuda` every job leases one of the GPUs that it sees and waits where none is free; `auto` takes the CPU where "
         "there is no GPU",
     )
