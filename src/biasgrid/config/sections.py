@@ -63,9 +63,9 @@ class Inference(Section):
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description="where to run; changes the speed of inference, not its numbers (but see `precision: auto` and "
-        "`engine`). Models that are trained on a GPU have other weights than on a CPU; another device trains none again. With `auto` and "
-        "`cuda` every job leases one of the GPUs that it sees and waits where none is free; `auto` takes the CPU where "
-        "there is no GPU",
+        "`engine`). Models that are trained on a GPU have other weights than on a CPU; another device trains none "
+        "again. With `auto` and `cuda` every job leases one of the GPUs that it sees and waits where none is free; "
+        "`auto` takes the CPU where there is no GPU",
     )
     jobs_per_gpu: int = Field(
         1, ge=1, description="jobs that may have one GPU at a time, so that one loads its model while another computes"
