@@ -39,7 +39,7 @@ from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.masked.one_token import token_counts
 from biasgrid.jobs.progress import Progress
 
-ROWS = 128
+ROWS = 64
 ROUNDS = 3
 BATCH = 32
 SETTINGS = InferenceSettings("engine", "", "float32", 16384, "cpu", 600, "")
@@ -65,10 +65,9 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
 
 def engine_of(kind: type[LocalBackEnd], model: Any, tokenizer: Any, choices: Any, precision: str) -> LocalBackEnd:
     """Returns a back end of a copy of a model by torch, with the products that a job would take."""
-    own = deepcopy(model).to(getattr(torch, precision))
-    if precision == "float32" and find_tuning(own, precision)["products"] == "oneDNN":
-        use_one_dnn(own)
-    return kind(own, tokenizer, choices)
+    back_end = kind(deepcopy(model).to(getattr(torch, precision)), tokenizer, choices)
+    take_faster_products(back_end.model, precision)
+    return back_end
 
 
 def openvino_engine_of(back_end: LocalBackEnd, precision: str, cluster: pl.DataFrame) -> LocalBackEnd:
@@ -77,7 +76,13 @@ def openvino_engine_of(back_end: LocalBackEnd, precision: str, cluster: pl.DataF
     run_engine(back_end, cluster.head(1))
     back_end.encoder.set_precision(precision)
     set_precision(back_end.model, precision)
+    take_faster_products(back_end.model, precision)
     return back_end
+
+
+def take_faster_products(model: Any, precision: str) -> None:
+    if precision == "float32" and find_tuning(model, precision)["products"] == "oneDNN":
+        use_one_dnn(model)
 
 
 def run_engine(back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS) -> pl.DataFrame:
@@ -120,13 +125,13 @@ def main() -> None:
     table = []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
 
-        def by_torch(precision: str) -> LocalBackEnd:
-            return engine_of(kind, model, tokenizer, choices, precision)
+        def plain() -> LocalBackEnd:
+            return kind(deepcopy(model), tokenizer, choices)
 
-        engines = {"torch, float32, MKL's products": kind(deepcopy(model), tokenizer, choices)}
+        engines = {"torch, float32, MKL's products": plain()}
         for precision in ("float32", "bfloat16"):
-            engines[f"torch, {precision}"] = by_torch(precision)
-            engines[f"OpenVINO, {precision}"] = openvino_engine_of(by_torch("float32"), precision, cluster)
+            engines[f"torch, {precision}"] = engine_of(kind, model, tokenizer, choices, precision)
+            engines[f"OpenVINO, {precision}"] = openvino_engine_of(plain(), precision, cluster)
         ways: dict[str, Callable[[], Any]] = {
             f"Hugging Face, batches of {size}": partial(baseline, model, tokenizer, cluster, size)
             for size in (1, BATCH)

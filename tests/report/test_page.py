@@ -20,6 +20,7 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.report.page import number_format
 from biasgrid.report.published import PUBLISHED_SCHEMA, published_measures, published_rows, read_published
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
+from biasgrid.tables.claims.facts import NO_FACTS
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import SYNTHETIC
 
@@ -162,6 +163,15 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     assert detailed[2] == "0.123noise alone gives 0.0500, p = 0.0020, n 4"
     assert detailed[3].startswith("0.1000 to 0.200 over clusters")
     assert detailed[-1] == "7"
+
+
+def test_an_engine_that_is_not_torch_is_named_with_its_models(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
+    cells = {"religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}}, "religion/base-lm": {}}
+    for facts, expected in ((NO_FACTS, False), (NO_FACTS._replace(cells=cells), True)):
+        run = replace(RUN, facts=facts)
+        summary = summary_of(run, measures, {"religion": "exact"})
+        text = Page(report_of(run, [], summary=summary, measures=measures, examples=examples)).text
+        assert ("openvino 2026.4.1 (BERT base)" in text) is ("Engine" in text) is expected
 
 
 def test_the_page_refers_to_nothing_outside_of_it(

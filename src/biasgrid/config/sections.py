@@ -65,10 +65,10 @@ class Inference(Section):
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description=(
-            "where to run; changes the speed of inference, not the numbers (but see `precision: auto`). Training on a "
-            "GPU gives other weights than training on a CPU, but a new device does not repeat a finished training. "
-            "With `auto` and `cuda`, each job leases one of the GPUs that it sees and waits until one is free. "
-            "Without a GPU, `auto` uses the CPU"
+            "where to run; changes the speed of inference, not the numbers (but see `precision: auto` and `engine`). "
+            "Training on a GPU gives other weights than training on a CPU, but a new device does not repeat a finished "
+            "training. With `auto` and `cuda`, each job leases one of the GPUs that it sees and waits until one is "
+            "free. Without a GPU, `auto` uses the CPU"
         ),
     )
     jobs_per_gpu: int = Field(

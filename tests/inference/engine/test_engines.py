@@ -73,7 +73,7 @@ def test_half_precision_is_openvinos_own(cell: Cells) -> None:
         rounded = ours.predict(engine="openvino", precision="bfloat16")
         assert 1e-5 < largest_difference(rounded, exact) < 0.05
     else:
-        with pytest.raises(ModelError, match="OpenVINO computes in f32 on this processor in place of bfloat16"):
+        with pytest.raises(ModelError, match="OpenVINO computes in f32 on this processor in place of bf16"):
             ours.predict(engine="openvino", precision="bfloat16")
     with pytest.raises(ModelError, match="OpenVINO does not compute in float16; expected `engine: torch` or `auto`"):
         ours.predict(engine="openvino", precision="float16")

@@ -117,7 +117,7 @@ class OpenVinoEncoder:
         inputs = self._tensors(*args, **kwargs)
         if self.compiled is None:
             self._convert(inputs)
-            self.set_precision("float32")
+            self._compile("f32")
         found = self.compiled({name: tensor.numpy() for name, tensor in inputs.items()}, share_inputs=True)
         dtype = next(self.base.parameters()).dtype
         values = {name: torch.from_numpy(found[place]).to(dtype) for place, name in enumerate(self.names)}
@@ -157,7 +157,7 @@ class OpenVinoEncoder:
         self.output, self.names = type(output), [str(name) for name in names]
 
     def set_precision(self, precision: str) -> None:
-        """Compiles the converted base for a precision.
+        """Computes the converted base in a precision from now on, which must not change again.
 
         Args:
             precision: a key of `PRECISIONS`.
@@ -167,8 +167,14 @@ class OpenVinoEncoder:
         """
         if precision not in PRECISIONS:
             raise ModelError(f"OpenVINO does not compute in {precision}; {EXPECTED}")
+        if PRECISIONS[precision] != "f32":
+            self._compile(PRECISIONS[precision])
+        # It holds all weights in float32.
+        self.converted = None
+
+    def _compile(self, precision: str) -> None:
         options = {
-            "INFERENCE_PRECISION_HINT": PRECISIONS[precision],
+            "INFERENCE_PRECISION_HINT": precision,
             "INFERENCE_NUM_THREADS": self.threads,
             "NUM_STREAMS": 1,
             # Several jobs of a machine would be bound to the same cores.
@@ -176,5 +182,5 @@ class OpenVinoEncoder:
         }
         self.compiled = self.openvino.Core().compile_model(self.converted, "CPU", options)
         taken = self.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
-        if taken != PRECISIONS[precision]:
+        if taken != precision:
             raise ModelError(f"OpenVINO computes in {taken} on this processor in place of {precision}; {EXPECTED}")
