@@ -122,7 +122,7 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
         (
             "text-classification",
             {},
-            "models.masked.labels: {}; expected the names of the classes, as the task is text-classification",
+            "models.masked.labels: {}; expected the names of the classes, because the task is text-classification",
         ),
         (
             "fill-mask",
