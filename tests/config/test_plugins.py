@@ -124,7 +124,7 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         (FAMILY, "defines a family called 'greetings', a name that is already taken; expected a unique name"),
         (
             FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),
-            f"defines a family called {BUILT_IN!r}, which is taken",
+            f"defines a family called {BUILT_IN!r}, a name that is already taken",
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
