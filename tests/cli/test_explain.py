@@ -89,7 +89,7 @@ def test_an_association_is_explained_by_all_of_its_swap_groups(associations: Pat
 def test_what_is_shown_can_be_narrowed_and_what_is_computed_stays(associations: Path) -> None:
     result = told(associations, *OF_CARL, "--other", "Ann", "--format", "csv")
     assert pl.read_csv(result.stdout.encode())["other"].unique().to_list() == ["Ann"]
-    assert "of all 3 is 1, as in the table; 1 of 1 shown" in result.stderr
+    assert "over all 3 is 1, as in the table; 1 of 1 shown" in result.stderr
     assert "1 of 3 shown" in told(associations, *OF_CARL, "--limit", "1").output
     assert "0 of 0 shown" in told(associations, *OF_CARL, "--template", "9").output
 
@@ -152,7 +152,7 @@ def test_the_score_of_a_group_is_explained_by_all_cases(tmp_path: Path) -> None:
     found = rows_of(told(results, "--bias-type", "faith", "--group", "sikh", "--format", "jsonl"))
     assert [(row["unit"], row["group"]) for row in found[:4]] == [(0, "sikh")] * 2 + [(0, "jewish")] * 2
     assert [row["unit_value"] for row in found[::4]] == pytest.approx([0.5, 0.3, 0.1])
-    assert "of all 6 is 0.7, as in the table" in told(results, "--bias-type", "faith", "--group", "sikh").output
+    assert "over all 6 is 0.7, as in the table" in told(results, "--bias-type", "faith", "--group", "sikh").output
 
 
 @pytest.mark.slow
