@@ -56,7 +56,7 @@ ADDRESSES = [
     bad("http://127.0.0.1/d\u00e9", "is not an address"),
     bad("http://.host/x", "is not an address"),
     bad("http://host..x/y", "is not an address"),
-    bad("SERVER/${NO_SUCH_TOKEN}", "the environment has no NO_SUCH_TOKEN; expected a value"),
+    bad("SERVER/${NO_SUCH_TOKEN}", "the environment variable NO_SUCH_TOKEN is not set; expected a value"),
 ]  # fmt: skip
 BEGINS = "expected an address that begins with http:// or https:// and a host such as example.org, without white space"
 NO_ADDRESSES = [

@@ -57,7 +57,7 @@ NAMES = [
     bad("models.moody.labels", {}, "models.moody.labels: {}; expected the names of the classes"),
     bad("models.moody.labels", {"bad": "NEG"}, "run.datasets: no selected model answers 'moods'"),
     bad("datasets.people.family", "underspecifed", "family: 'underspecifed' (did you mean 'underspecified'?)"),
-    bad("datasets.moods.family", GONE, "datasets.moods: has title", "expected `family: counterfactual` beside them"),
+    bad("datasets.moods.family", GONE, "datasets.moods: has title", "expected `family: counterfactual` together"),
     bad(
         "datasets.moods.task",
         "fill-mask",
@@ -229,13 +229,19 @@ FORMS = [
         "line 2: has no frequency, unlike other [subj] lines",
     ),
     bad("word_lists/subjects/people.txt", swap("x | Ann", "Ann"), "line 1: no group, unlike other [subj] lines"),
-    bad("word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected one space"),
+    bad(
+        "word_lists/subjects/people.txt", swap("Ann", "Ann  Lee"), "white space in 'Ann  Lee'; expected a single space"
+    ),
     bad("word_lists/subjects/people.txt", swap("Ann", "A" * 2**20 + "  B"), "white space in"),
     bad("word_lists/subjects/people.txt", swap("Ann", "[name]"), "placeholder [name] in '[name]'"),
-    bad("word_lists/attributes/people.txt", swap("[act:neg] a | never cooks\n", ""), "columns of unequal length"),
+    bad("word_lists/attributes/people.txt", swap("[act:neg] a | never cooks\n", ""), "columns of different lengths"),
     bad("word_lists/attributes/people.txt", swap("never cooks", "cooks"), "expected its negation"),
     bad("word_lists/attributes/people.txt", swap("sings", "cooks"), "attribute 'cooks' is already in line 1"),
-    bad("word_lists/attributes/people.txt", swap("sings", "Cooks"), "'Cooks' is 'cooks' of line 1 but for case"),
+    bad(
+        "word_lists/attributes/people.txt",
+        swap("sings", "Cooks"),
+        "'Cooks' differs from 'cooks' in line 1 only in case",
+    ),
     bad("word_lists/attributes/people.txt", swap("cooks", "cooks."), "ends with a full stop"),
     bad(
         "word_lists/templates/people-qa.txt", "[subj1] met [subj2]. Who [act]?\n", "1 tab-separated fields; expected 3"
@@ -246,7 +252,12 @@ FORMS = [
     bad(
         "word_lists/stereotypes/people.txt", swap("cooks", "coks"), "line 1: unknown attribute 'coks' (did you mean 'co"
     ),
-    bad("word_lists/stereotypes/people.txt", swap("| y", "| z"), "line 2: unknown group 'z'", "a group of the dataset"),
+    bad(
+        "word_lists/stereotypes/people.txt",
+        swap("| y", "| z"),
+        "line 2: unknown group 'z'",
+        "a group of the subjects in the dataset",
+    ),
     bad(
         "word_lists/stereotypes/people.txt",
         swap("sings", "cooks"),
@@ -262,7 +273,7 @@ FORMS = [
         'the term "Kid" differs from "kid" only in case or normal form',
     ),
     bad("word_lists/pack/groups.json", swap('"elder"', '"kid"'), 'the term "kid" is already in the group "young"'),
-    bad("word_lists/pack/groups.json", swap('"old"', '"Young"'), 'the group "Young" is "young" but for case'),
+    bad("word_lists/pack/groups.json", swap('"old"', '"Young"'), 'the group "Young" differs from "young" only in case'),
     bad("word_lists/pack/groups.json", swap('"old"', '"young"'), 'the key "young" appears twice'),
     bad("word_lists/pack/groups.json", swap('"elder"', '""'), 'the term "" is blank'),
     bad("word_lists/pack/groups.json", swap('"elder"', "5"), "is an integer; expected an identity term"),
@@ -324,7 +335,7 @@ SIMILAR_NAMES = [
     bad(
         "word_lists/pack/fillings/food.txt", f"{CAFE}\n{CAFE_APART}\n",
         "food.txt, line 2", (
-            "in a different Unicode normal form; expected every filling of 'food' once, or all in the "
+            "in a different Unicode normal form; expected each filling of 'food' once, or all in the "
             "normal"
         ),
     ),

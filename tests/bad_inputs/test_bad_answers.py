@@ -67,7 +67,7 @@ def answered(file: Path, dataset: str) -> list[str]:
         ("tone", {}, [row(text, group) for text in TONE for group in ("one", "other")], ""),
         ("tone", {"repetitions": 2}, [row(text, repetition=number) for text in TONE for number in (0, 1)], ""),
         ("probe", {"answers": "written"}, [*map(row, LETTERS, GROUPS)], ""),
-        ("tone", {}, [row(TONE[0])], "1 of 2 prompts have no answer, the first of them 'Write about a man.'"),
+        ("tone", {}, [row(TONE[0])], "1 of 2 prompts have no answer; the first one is 'Write about a man.'"),
         ("tone", {"repetitions": 2}, [row(text) for text in TONE], "2 of 4 prompts have no answer"),
         ("tone", {}, [row(text, group, response=group) for text in TONE for group in ("one", "other")],
          "'Write about a cook.' has several answers from groups that the dataset does not distinguish"),

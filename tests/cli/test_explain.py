@@ -83,13 +83,13 @@ def test_an_association_is_explained_by_all_of_its_swap_groups(associations: Pat
     values = [row["unit_value"] for row in rows]
     assert values == sorted(values, reverse=True)
     assert sum(values) / len(values) == pytest.approx(1)
-    assert "gamma of all 3 is 1, as in the table; 3 of 3 shown." in told(associations, *OF_CARL).output
+    assert "gamma over all 3 is 1, as in the table; 3 of 3 shown." in told(associations, *OF_CARL).output
 
 
 def test_what_is_shown_can_be_narrowed_and_what_is_computed_stays(associations: Path) -> None:
     result = told(associations, *OF_CARL, "--other", "Ann", "--format", "csv")
     assert pl.read_csv(result.stdout.encode())["other"].unique().to_list() == ["Ann"]
-    assert "of all 3 is 1, as in the table; 1 of 1 shown" in result.stderr
+    assert "over all 3 is 1, as in the table; 1 of 1 shown" in result.stderr
     assert "1 of 3 shown" in told(associations, *OF_CARL, "--limit", "1").output
     assert "0 of 0 shown" in told(associations, *OF_CARL, "--template", "9").output
 
@@ -152,7 +152,7 @@ def test_the_score_of_a_group_is_explained_by_all_cases(tmp_path: Path) -> None:
     found = rows_of(told(results, "--bias-type", "faith", "--group", "sikh", "--format", "jsonl"))
     assert [(row["unit"], row["group"]) for row in found[:4]] == [(0, "sikh")] * 2 + [(0, "jewish")] * 2
     assert [row["unit_value"] for row in found[::4]] == pytest.approx([0.5, 0.3, 0.1])
-    assert "of all 6 is 0.7, as in the table" in told(results, "--bias-type", "faith", "--group", "sikh").output
+    assert "over all 6 is 0.7, as in the table" in told(results, "--bias-type", "faith", "--group", "sikh").output
 
 
 @pytest.mark.slow
@@ -166,7 +166,9 @@ def test_the_errors_of_a_class_are_explained_by_its_statements(tmp_path: Path) -
     found = rows_of(told(results, "--bias-type", "people", "--group", "elf", "--format", "jsonl"))
     assert [row["text"] for row in found[:2]] == ["Elves are mean. Yes or No?", "Elves are not mean. Yes or No?"]
     assert [row["p_yes"] for row in found[:2]] == pytest.approx([0.9, 0.1])
-    assert "error of all 8 is 0.25, as in the table" in told(results, "--bias-type", "people", "--group", "elf").output
+    assert (
+        "error over all 8 is 0.25, as in the table" in told(results, "--bias-type", "people", "--group", "elf").output
+    )
 
 
 def test_a_metric_is_explained_by_its_items(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_a_metric_is_explained_by_its_items(tmp_path: Path) -> None:
     found = rows_of(told(results, "--measure", "stereotype_rate", "--format", "jsonl"))
     assert [row["unit_value"] for row in found] == [1, 1, 0.5, 0.5]
     assert found[1]["said"] == "(a) of course"
-    assert "stereotype_rate of all 2 is 0.75, as in the table" in told(results, "--measure", "stereotype_rate").output
+    assert "stereotype_rate over all 2 is 0.75, as in the table" in told(results, "--measure", "stereotype_rate").output
     wrong = told(results, "--measure", "stereotype_rat")
     assert (wrong.exit_code, "did you mean 'stereotype_rate'?" in wrong.stderr) == (2, True)
 
@@ -194,7 +196,8 @@ def test_a_pair_of_groups_is_explained_by_the_answers_to_both(tmp_path: Path) ->
     assert [row["asked_apart"] for row in found[:2]] == ["she", "he"]
     value = sum(row["unit_value"] for row in found[::4]) / 2
     assert (
-        f"similarity_corrected (score=rouge-l) of all 2 is {value:.6g}, as in the table" in told(results, *pair).output
+        f"similarity_corrected (score=rouge-l) over all 2 is {value:.6g}, as in the table"
+        in told(results, *pair).output
     )
     wrong = told(results, "--bias-type", "gender", "--group", "male")
     assert (wrong.exit_code, "--other: missing; expected --bias-type, --group, --other" in wrong.stderr) == (2, True)

@@ -131,7 +131,7 @@ def test_a_threshold_that_a_model_cannot_reach_is_refused(tmp_path: Path) -> Non
     write_table(table, tmp_path / "summary.parquet", SUMMARY, {"claims": claims})
     ended, told = gate(tmp_path, "--max", "religion.mu_corrected=0.05")
     assert ended == 2
-    (shown,) = (line for line in DOCUMENT.splitlines() if "cannot be reached" in line)
+    (shown,) = (line for line in DOCUMENT.splitlines() if "cannot be exceeded" in line)
     assert " ".join(told.split()).endswith(shown)
     for threshold, code in (("0.05", 1), ("0.07", 0), ("0.9", 2)):
         assert gate(tmp_path, "--max", f"religion.mu_corrected={threshold}", "--model", "asked")[0] == code

@@ -227,7 +227,7 @@ def test_numbers_are_whole_and_what_is_not_shown_is_named(what: str, width: int,
     lines = draw(what, tmp_path, width)
     rows = [line for line in lines if "a-model" in line]
     # What is said below the table may be wrapped; an empty line ends it.
-    _, _, told = "\n".join(lines).partition(f"columns left out to fit {width} characters: ")
+    _, _, told = "\n".join(lines).partition(f"left out at {width} characters: ")
     left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
     shown = {title: number for title, number in NUMBERS[what].items() if title not in map(str.strip, left_out)}
     assert {*ALWAYS[what]} <= {*shown}
@@ -249,7 +249,7 @@ def test_what_matters_least_goes_first() -> None:
     assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
     assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
     assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
-    assert drawn[29][2:] == ["", "columns left out to fit 29 characters: ", "left"]
+    assert drawn[29][2:] == ["", "left out at 29 characters: ", "left"]
     assert drawn[23][1].split() == ["a-name-of-20-let…", "11111"]
     assert "11111" in drawn[10][1]
 

@@ -52,7 +52,7 @@ def control(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"a": control(), "b": control(control_of="a")},
-            "'a' is a control of 'religion' itself; expected a different dataset, one that is not a control",
+            "'a' is itself a control, of 'religion'; expected a different dataset, one that is not a control",
         ),
     ],
 )

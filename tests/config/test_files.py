@@ -81,7 +81,8 @@ def test_a_selected_model_needs_its_data(tmp_path: Path) -> None:
     train = {"base": {"folder": str(tmp_path)}, "data": str(data)}
     content = changed("models/answers", GENERAL["models"]["trained"] | {"train": train}, GENERAL)
     assert faults_of(content) == [
-        f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file of data for question-answering"
+        f"c.yaml, models.answers.train.data: there is no file '{data}'; expected a file with training data for "
+        "question-answering"
     ]
     data.mkdir()
     assert len(faults_of(content)) == 1

@@ -121,30 +121,30 @@ def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
         ("VALUE = 1", "defines nothing that biasgrid can use; expected FAMILY, BACK_ENDS or a function `figure`"),
         ("FAMILY = 'mine'", "has a FAMILY of the type str; expected an object of a subclass of Family"),
         ("def figure(measures, context): ...", "has a figure without a CAPTION; expected text"),
-        (FAMILY, "has a family called 'greetings', which is taken; expected a unique name"),
+        (FAMILY, "defines a family called 'greetings', a name that is already taken; expected a unique name"),
         (
             FAMILY.replace('name = "greetings"', f'name = "{BUILT_IN}"'),
-            f"has a family called {BUILT_IN!r}, which is taken",
+            f"defines a family called {BUILT_IN!r}, a name that is already taken",
         ),
         (FAMILY.replace('name = "greetings"', 'name = "b"').replace("def observe", "def look"), "lacks `observe`;"),
         (FAMILY.replace("def question", "def ask"), "abstract method"),
         (
             BACK_END.replace(':LexiconModel"', ':Lexicons"'),
-            "names plugins/other.py:Lexicons; expected a class made from",
+            "names plugins/other.py:Lexicons; expected a subclass of",
         ),
         (
             BACK_END.replace(':LexiconModel"', ':Lexicon"'),
-            "names plugins/other.py:Lexicon; expected a class made from Mod",
+            "names plugins/other.py:Lexicon; expected a subclass of Mod",
         ),
         (
             SOURCE.replace('":Phrase"', '":Phrases"'),
-            "names plugins/other.py:Phrases; expected a class made from ModelSo",
+            "names plugins/other.py:Phrases; expected a subclass of ModelSo",
         ),
         (
             BACK_END.replace("SOURCES = ()", "SOURCES = ('words',)"),
-            "has 'words'; expected one of dump, weights, or none",
+            "includes 'words'; expected one of dump, weights, or none",
         ),
-        (BACK_END, "has a back end called ('lexicon', 'itself'), which is taken"),
+        (BACK_END, "defines a back end called ('lexicon', 'itself'), a name that is already taken"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_fault(project: Path, code: str | None, message: str) -> None:

@@ -13,8 +13,7 @@ FAMILIES = ", ".join(sorted([*BUILT_IN.families, "greetings"]))
 pytestmark = pytest.mark.usefixtures("general")
 NAME = "expected a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit"
 VARIANT = (
-    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or "
-    "`lm-bert`"
+    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
 )
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 TASKS = "expected one of feature-extraction, fill-mask, multiple-choice, question-answering, text-classification"
@@ -122,7 +121,7 @@ def test_a_key_without_a_value_is_one_fault(path: str, expected: str) -> None:
         (
             "text-classification",
             {},
-            "models.masked.labels: {}; expected the names of the classes, as the task is text-classification",
+            "models.masked.labels: {}; expected the names of the classes, because the task is text-classification",
         ),
         (
             "fill-mask",

@@ -37,8 +37,8 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "mean_likelihood",
             "wasserstein",
             "pairwise",
-            "the score 'mean_likelihood' is one number per group, but the distance 'wasserstein' compares a set"
-            " expected with mean_likelihood: pairwise of absolute, pairwise of ratio, background of absolute,"
+            "the score 'mean_likelihood' is one number per group, but the distance 'wasserstein' compares a set of"
+            " numbers; expected with mean_likelihood: pairwise of absolute, pairwise of ratio, background of absolute,"
             " background of ratio, background_per_group of absolute, background_per_group of ratio, multi_group of"
             " divergence, multi_group of normalized_divergence, multi_group_per_group of"
             " divergence_per_group; or with wasserstein the score likelihood",
@@ -48,7 +48,8 @@ def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) ->
             "absolute",
             "background",
             "the score 'likelihood' is a set of numbers per group, but the distance 'absolute' compares one"
-            " expected with likelihood: pairwise of wasserstein, background of wasserstein, background_per_group of"
+            " number; expected with likelihood: pairwise of wasserstein, background of wasserstein, "
+            "background_per_group of"
             " wasserstein; or with absolute the score mean_likelihood or top_k_accuracy",
         ),
         (

@@ -131,12 +131,12 @@ def test_a_truncated_file_is_refused(path: Path, length: int) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     path.write_bytes(path.read_bytes()[:length])
     for read in (lambda: read_table(path, SPANS), lambda: read_provenance(path)):
-        with pytest.raises(TableError, match=r"table.parquet: not a readable .*; remove it and run again"):
+        with pytest.raises(TableError, match=r"table.parquet: is not a readable .*; remove it and run again"):
             read()
 
 
 def test_a_missing_file_is_refused(path: Path) -> None:
-    with pytest.raises(TableError, match=r"table.parquet: not a readable measures table"):
+    with pytest.raises(TableError, match=r"table.parquet: is not a readable measures table"):
         read_table(path, MEASURES)
 
 
@@ -145,7 +145,7 @@ def test_another_parquet_file_is_refused(path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(path, metadata=OURS)
     with pytest.raises(TableError, match=r"table.parquet: does not fit the schema of measures; remove it"):
         read_table(path, MEASURES)
-    with pytest.raises(TableError, match=r"table.parquet: not a readable .*starts"):
+    with pytest.raises(TableError, match=r"table.parquet: is not a readable .*starts"):
         read_table(path, SPANS, ["starts"])
 
 

@@ -54,7 +54,7 @@ def test_a_key_that_stands_twice_is_named_with_its_lines(small_config: dict[str,
     with project.config_path.open("a") as file:
         file.write("title: Another\n")
     output = project.run("--dry-run", succeeds=False)
-    assert f"config/small.yaml, line {line}: the key 'title' is already in line 1; expected every key" in output
+    assert f"config/small.yaml, line {line}: the key 'title' is already in line 1; expected each key" in output
     assert "Traceback" not in output
 
 

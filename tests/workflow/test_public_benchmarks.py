@@ -192,7 +192,7 @@ def test_the_page_has_boxes_tables_and_sentences(grid: Project, page: Page) -> N
 
 def test_commands_show_numbers_and_what_is_behind_them(grid: Project) -> None:
     lines = {
-        "explain results --dataset items --model strong --bias-type Age": "bias_ambiguous of all 48 is",
+        "explain results --dataset items --model strong --bias-type Age": "bias_ambiguous over all 48 is",
         "explain results --dataset items --model qa --bias-type Age": "as in the table",
         "explain results --dataset decisions --model strong --bias-type race --group Black --other white": "8 of 8",
         "explain results --dataset decisions --model strong --bias-type race --group white --other Black": "as in the",

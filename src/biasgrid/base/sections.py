@@ -25,9 +25,7 @@ PATTERNS = {
     NOT_EMPTY: "text that is not empty",
     NAME_PATTERN: "a name of letters, digits, `_`, `.` and `-` that begins with a letter or digit, "
     "of at most 100 characters",
-    VARIANT: (
-        "`qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or `lm-bert`"
-    ),
+    VARIANT: "`qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`",
     FOLDER_PATTERN: "a folder whose name contains none of { } < > and no control characters",
     ADDRESS_PATTERN: "an address that begins with http:// or https:// and a host such as example.org, "
     "without white space",
@@ -111,13 +109,9 @@ class Hyperparameters(Section):
         3e-5, gt=0, allow_inf_nan=False, description="initial learning rate; it falls linearly to zero"
     )
     batch_size: int = Field(20, gt=0, description="sequences per step")
-    max_length: int = Field(
-        384, gt=0, description="maximum length of a sequence in tokens; longer contexts are cut into windows"
-    )
+    max_length: int = Field(384, gt=0, description="maximum tokens per sequence; longer contexts are cut into windows")
     stride: int = Field(128, ge=0, description="number of tokens that neighbouring windows share (question answering)")
-    mask_probability: float = Field(
-        0.15, gt=0, lt=1, description="share of the tokens of a line that are masked and predicted (fill-mask)"
-    )
+    mask_probability: float = Field(0.15, gt=0, lt=1, description="share of tokens that are masked (fill-mask)")
     seed: int = Field(3435, ge=0, description="seed for new weights, the order of the data and random masks")
 
 
@@ -144,19 +138,16 @@ class Training(Section):
     data: str | None = Field(
         None,
         description="JSON in SQuAD format (question answering); one text per line, or a prompt and its possible "
-        "answers, "
-        "separated by tabs (text generation); one text per line, or a text with the mask token and the words that fill "
-        "it, separated by tabs (fill-mask); or lines of JSON (text classification): "
+        "answers, separated by tabs (text generation); one text per line, or a text with the mask token and the words "
+        "that fill it, separated by tabs (fill-mask); or lines of JSON (text classification): "
         '`{"text": TEXT, "text_pair": TEXT, "label": CLASS}`, where `text_pair` is only for pairs and CLASS is one of '
         "the values of the model's `labels`, or a list of them that are equally right",
     )
     synthetic: str | None = Field(
         None,
-        description=(
-            "name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in `dataset` or, "
-            "without that key, in all datasets of the config that fit the model and have a known effect. Datasets "
-            "that are not selected count too, so a new selection needs no new training"
-        ),
+        description="name of a strength in `synthetic.strengths`: trains a tiny model on the known effect in "
+        "`dataset` or, without that key, in all datasets of the config that fit the model and have a known effect. "
+        "Datasets that are not selected count too, so a new selection needs no new training",
     )
     dataset: Name | None = Field(
         None,
@@ -179,10 +170,8 @@ class Dump(Section):
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] | None = Field(
         None,
-        description=(
-            "address of the dump, instead of `file`; needs `sha256`. `${NAME}` stands for an environment variable, "
-            "such as a token. Users, passwords and queries are never written to any output"
-        ),
+        description="address of the dump, instead of `file`; needs `sha256`. `${NAME}` stands for an environment "
+        "variable, such as a token. Users, passwords and queries are never written to any output",
     )
     sha256: Annotated[str, Field(pattern=DIGEST)] | None = Field(
         None, description="digest of the dump, as `sha256sum` prints it; another dump is refused"
@@ -378,17 +367,13 @@ class Model(Section):
     task: str = Field(description="Hugging Face task that the model is used for")
     variant: Variant | None = Field(
         None,
-        description=(
-            "which variant of a dataset with variants the model answers: `qa`, `qa-newsqa`, `llm`, or `lm-` and a key "
-            "of `tokenizers`. Without this key the model answers no such dataset"
-        ),
+        description="which variant of a dataset with variants the model answers: `qa`, `qa-newsqa`, `llm`, or `lm-` "
+        "and a key of `tokenizers`. Without this key the model answers no such dataset",
     )
     labels: dict[str, str] = Field(
         default_factory=dict,
-        description=(
-            "for text classification: the name of each class of a dataset (see its `labels`) in the checkpoint's "
-            "`id2label`, such as `{negative: NEG, positive: POS}`"
-        ),
+        description="for text classification: the name of each class of a dataset (see its `labels`) in the "
+        "checkpoint's `id2label`, such as `{negative: NEG, positive: POS}`",
     )
     kind: str = Field(description="kind of model, by which plots are grouped: SQuAD, NewsQA, LM, ...")
     label: str = Field(description="name in plots; models of different kinds may share it, such as `BERT base`")
@@ -398,16 +383,13 @@ class Model(Section):
     train: Training | None = Field(None, description="trains the model instead of fetching it")
     predictions: dict[Name, Dump] = Field(
         default_factory=dict,
-        description=(
-            "for each dataset, the dump to measure instead of running the model; the questions come from the dump, "
-            "not from the word lists of the variant"
-        ),
+        description="for each dataset, the dump to measure instead of running the model; the questions come from the "
+        "dump, not from the word lists of the variant",
     )
     allow_pickle: bool = Field(
         False,
-        description=(
-            "whether the weights (with `train`, the weights of its base) may be pickled files (`pytorch_model.bin`)"
-        ),
+        description="whether the weights (with `train`, the weights of its base) may be pickled files "
+        "(`pytorch_model.bin`)",
     )
     allow_remote_code: bool = Field(False, description=REMOTE_CODE)
 
@@ -425,9 +407,7 @@ class Model(Section):
         if (self.checkpoint is None) != (self.revision is None):
             raise KeysError("expected `revision` together with `checkpoint`, never without it")
         if self.train and self.allow_remote_code:
-            raise KeysError(
-                "expected no `allow_remote_code` together with `train`, which runs only the code of transformers"
-            )
+            raise KeysError("expected no `allow_remote_code` with `train`, which runs only the code of transformers")
         for source in self.sources:
             if source.is_of(self):
                 source(self).check()
@@ -462,9 +442,7 @@ class Model(Section):
 class Tokenizer(Section):
     """A family of tokenizers: of masked language models, or one that names of subjects are balanced by."""
 
-    mask: str | None = Field(
-        None, description="mask token of the tokenizer, such as `[MASK]`; masked language models need it"
-    )
+    mask: str | None = Field(None, description="its mask token, such as `[MASK]`, which masked language models need")
     checkpoint: str | None = Field(None, description="repository on the hub whose tokenizer represents the family")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with such a tokenizer")

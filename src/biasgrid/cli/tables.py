@@ -60,7 +60,7 @@ def fit_to_width(table: Table, first_to_go: Sequence[str], width: int, names: in
     if not left_out:
         return shown
     titles = ", ".join(str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out)
-    return Group(shown, Text(f"\ncolumns left out to fit {width} characters: {titles}", style="dim"))
+    return Group(shown, Text(f"\nleft out at {width} characters: {titles}", style="dim"))
 
 
 def least_width(columns: Sequence[Column], names: int) -> int:

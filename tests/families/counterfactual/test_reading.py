@@ -106,7 +106,7 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
         (pack_of(SAID, group_token={}), ', group_token: is {}; expected a string such as <group>, or an object such as {"<group1>": "religion", "<group2>": "gender"}'),
         (pack_of(SAID, group_token={"<group>": ["age"]}), ", group_token.<group>: is a list; expected the name of a bias type"),
         (pack_of(SAID, group_token={"<group>": "gendre"}), ", group_token.<group>: unknown bias type 'gendre' (did you mean 'gender'?); expected one of age, gender"),
-        (pack_of(SAID, group_token={"<a>": "age", "<b>": "age"}), ", group_token.<b>: 'age' a second time; expected a different bias type for each group token"),
+        (pack_of(SAID, group_token={"<a>": "age", "<b>": "age"}), ", group_token.<b>: 'age' a second time; expected a different bias type for each token"),
         (pack_of(SAID, group_token={"WHO": "age", "WHO2": "gender"}), ", group_token.WHO: is part of 'WHO2'; expected group tokens none of which is part of another"),
         ({**HEADER, "templates": ["The <group>."]}, ", templates[0]: is a string; expected an object"),
         (pack_of(SAID, {"txet": "<group>"}), ", templates[1]: no 'text' (did you mean 'txet'?); expected the input 'text', because input_names lists it"),

@@ -32,7 +32,10 @@ def with_moods(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
         (with_moods(labels=["a", "a"]), "labels: ['a', 'a']; expected labels that differ"),
         (with_moods(labels="a"), "labels: 'a'; expected a list, such as [a, b]"),
         (with_moods(labels=["a", False]), "labels[1]: false; expected text, in quotes"),
-        (with_moods(("labels",)), "labels: []; expected the names of the classes, as the task is text-classification"),
+        (
+            with_moods(("labels",)),
+            "labels: []; expected the names of the classes, because the task is text-classification",
+        ),
         (with_moods(task="fill-mask"), "labels: ['bad', 'good']; expected no `labels`, because the task is fill-mask"),
         (with_moods(task="fill-masks"), "task: 'fill-masks' (did you mean 'fill-mask'?); expected one of fill-mask"),
         (with_moods(measures=["f1"]), f"measures[0]: 'f1'; {MEASURE_KEYS}"),

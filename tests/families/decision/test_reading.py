@@ -57,7 +57,7 @@ def test_faulty_rows_are_refused(changes: dict[str, Any], message: str, tmp_path
 
 def test_a_reference_that_nobody_has_is_refused(tmp_path: Path) -> None:
     _, faults = read(files_of(tmp_path, ROWS, gender="man"))
-    assert str(faults[0]).endswith("expected in `reference_gender` of the dataset one of female, male")
+    assert str(faults[0]).endswith("expected `reference_gender` of the dataset to be one of female, male")
 
 
 def test_all_faults_are_told_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:

@@ -97,7 +97,9 @@ def test_files_that_are_no_pairs_are_refused(tmp_path: Path) -> None:
 
 def test_lines_with_too_few_columns_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("sent_more,sent_less,stereo_antistereo,bias_type\na b,a c,stereo\n")
-    assert faults_of(tmp_path / "pairs.csv")[0].startswith("pairs.csv, line 2, columns: not as many as the 4 of line 1")
+    assert faults_of(tmp_path / "pairs.csv")[0].startswith(
+        "pairs.csv, line 2, columns: not the same number of values as the 4 columns of line 1"
+    )
 
 
 def test_invisible_characters_are_refused(tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_plain_pairs_have_clusters_of_one_type(tmp_path: Path) -> None:
     assert [pairs.template(pair) for pair in pairs.pairs] == [0, 0, 1]
     assert pairs.pairs[1].direction is None
     path = write_table(tmp_path / "two.csv", [PLAIN, PLAIN | {"type": "gender"}])
-    expected = "'age', as in line 2: pairs of a cluster reword each other"
+    expected = "'age', as in line 2, because the pairs of a cluster reword each other"
     assert faults_of(path, layout="plain") == [f"two.csv, line 3, type: 'gender' in cluster 1; expected {expected}"]
 
 
@@ -166,7 +168,7 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
     )  # fmt: skip
     twice = write_examples(tmp_path / "c.json", intrasentence=[example(0), example(0)])
     assert faults_of(twice, layout="stereoset")[0].startswith(
-        "c.json, data.intrasentence[1]: the id intrasentence 0 is in"
+        "c.json, data.intrasentence[1]: the id intrasentence 0 is already in"
     )
     (tmp_path / "d.json").write_text('{"data": ')
     assert "not JSON" in faults_of(tmp_path / "d.json", layout="stereoset")[0]

@@ -151,7 +151,7 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
     ]
     assert answered(lists, rows) == []
     (missing,) = answered(lists, rows[:-1])
-    assert "no answer of 'What is worth reading?' for neutral, repetition 1; expected one" in missing
+    assert "no answer to 'What is worth reading?' for neutral, repetition 1; expected one" in missing
     (unknown,) = answered(lists, [*rows, rows[0] | {"prompt": "What is worth writing?"}])
     assert "line 11: there is no prompt 'What is worth writing?'" in unknown
 

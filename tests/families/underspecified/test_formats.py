@@ -196,7 +196,7 @@ def config(**variant: object) -> dict[str, object]:
     ("variant", "problem"),
     [
         ({"prompts": []}, "variants.llm.prompts"),
-        ({"prompt": "a.txt", "prompts": ["b.txt"]}, "prompt: 'a.txt' beside `prompts`; expected one of both"),
+        ({"prompt": "a.txt", "prompts": ["b.txt"]}, "prompt: 'a.txt' together with `prompts`; expected one of the two"),
         ({"prompts": None}, "variants.llm.prompt: none; expected a file such as prompts/two-options.txt"),
     ],
 )

@@ -15,7 +15,9 @@ F1 = {"score": "f1", "distance": "absolute", "comparison": "pairwise"}
 RELIGION = "datasets/religion"
 KEY = "datasets/religion/template_clusters"
 MEASURE_KEYS = "expected a section of keys such as score, argument, distance, comparison"
-VARIANT = "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters or digits, such as `qa-newsqa` or `lm-bert`"
+VARIANT = (
+    "expected `qa`, `lm` or `llm`, or one of them with a hyphen and more letters, such as `qa-newsqa` or `lm-bert`"
+)
 NUMBER = "expected a number, such as 0.001 or 1.0e-3"
 CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
 

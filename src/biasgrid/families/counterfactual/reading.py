@@ -160,7 +160,7 @@ def check_alike(file: str, where: str, what: str, names: Iterable[str], faults: 
     """Reports names that are others but for case or their normal form."""
     for name, other in similar_names(names):
         problem = f"the {what} {as_json(name)} differs from {as_json(other)} only in case or normal form"
-        faults.append(Fault(file, where, problem, f"every {what} once"))
+        faults.append(Fault(file, where, problem, f"each {what} once"))
 
 
 def check_group_tokens(file: str, biases: dict[str, GroupTerms], tokens: Collection[str], faults: list[Fault]) -> None:

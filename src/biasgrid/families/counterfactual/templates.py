@@ -165,9 +165,7 @@ def read_group_tokens(
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
             faults.append(Fault(file, where, problem, one_of(bias_types)))
         elif list(content.values()).index(bias_type) != list(content).index(token):
-            faults.append(
-                Fault(file, where, f"{bias_type!r} a second time", "a different bias type for each group token")
-            )
+            faults.append(Fault(file, where, f"{bias_type!r} a second time", "a different bias type for each token"))
     return content
 
 

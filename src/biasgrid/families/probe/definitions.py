@@ -271,10 +271,8 @@ class OfAsked(ObservationMetric):
 
     among: Literal["asked", "answers"] | None = Field(
         None,
-        description=(
-            "for a rate: with `asked`, an answer in which nothing is found counts as one without the label; with "
-            "`answers`, it is left out. Default: `asked` if answers are Yes or No, because these are decisions"
-        ),
+        description="for a rate: with `asked`, an answer in which nothing is found counts as one without the label; "
+        "with `answers`, it is left out. Default: `asked` if answers are Yes or No, because these are decisions",
     )
 
 
@@ -371,10 +369,8 @@ class CovariateLine(ObservationMetric):
     covariate: str = Field(description="key of the items that contains the number")
     bounded: bool = Field(
         False,
-        description=(
-            "for a slope: whether its line must lie between 0 and 1 where the covariate is 0, and the slope itself "
-            "between -1 and 1"
-        ),
+        description="for a slope: whether its line must lie between 0 and 1 where the covariate is 0, and the slope "
+        "itself between -1 and 1",
     )
     groups: tuple[str, str] | None = Field(
         None, strict=False, description="two groups: the number of the first minus the number of the second"
@@ -388,9 +384,7 @@ class CategoryScores(ObservationMetric):
     kind: Literal["categories"] = Field(description="which one")
     scores: dict[str, float] = Field(min_length=1, description="value of each label; all others count 0")
     by: str | None = Field(None, description="key of items or prompts whose values are categories")
-    high: tuple[str, ...] = Field(
-        (), strict=False, description="categories whose mean counts; without `by`, everything is one category"
-    )
+    high: tuple[str, ...] = Field((), strict=False, description="categories whose mean counts; all, without `by`")
     low: tuple[str, ...] = Field((), strict=False, description="categories whose mean is subtracted")
     times: float = Field(1, description="factor by which the number is multiplied")
     plus: float = Field(0, description="number that is then added")
@@ -412,9 +406,7 @@ class WordShare(ObservationMetric):
     over: Literal["answers"] = Field("answers", description="counts the words of all answers together")
     label: str = Field(description="list whose words are counted")
     other: str = Field(description="list with which it is compared")
-    plus: float = Field(
-        0, ge=0, description="number of words added to both counts, so that a few words have little effect"
-    )
+    plus: float = Field(0, ge=0, description="number added to both counts, so that a few words have little effect")
     groups: tuple[str, str] | None = Field(None, strict=False, description="groups that are compared")
 
 
