@@ -172,7 +172,7 @@ SCORINGS: dict[str, SentenceScoring] = {
 
 
 def scorings_of(task: str, served: bool = False) -> list[str]:
-    """Returns the names of the formulas for models of a task, the first one being the usual one.
+    """Returns the names of the formulas for models of a task.
 
     Args:
         task: the task.

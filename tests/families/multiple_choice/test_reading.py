@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +262,19 @@ def test_samples_have_items_of_all_templates_and_are_part_of_larger_ones(tmp_pat
     assert [len(each) for each in asked] == [10, 15]
     assert {*asked[0]} < {*asked[1]}
     assert {item // 4 for item in asked[0]} == {*range(5)}
+
+
+@pytest.mark.slow
+def test_questions_are_planned_without_polars(tmp_path: Path) -> None:
+    files_of(tmp_path, four_lines())
+    dataset = {"family": "multiple_choice", "title": "Some", "layout": "bbq", "files": ["Age.jsonl"]}
+    model = {"kind": "Some", "label": "Some", "task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    run = {"models": ["some"], "datasets": ["some"]}
+    config = {"models": {"some": model}, "datasets": {"some": dataset}, "run": run, "word_lists": str(tmp_path)}
+    code = (
+        "import sys; from biasgrid.config import load_word_lists, parse_config; "
+        f"grid = parse_config({config!r}, 'c.yaml'); ((key, lists),) = load_word_lists(grid).items(); "
+        "print(len(grid.family('some').cluster_texts(lists)), 'polars' in sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert output.split() == ["1", "False"]

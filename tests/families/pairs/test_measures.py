@@ -82,6 +82,14 @@ def test_pairs_without_a_score_are_left_out_and_counted(instances: pl.DataFrame)
     assert flags(instances, found)["unscored_pairs"] == pytest.approx(1 / 6)
 
 
+def test_a_published_score_that_is_no_finite_number_is_not_measured(instances: pl.DataFrame) -> None:
+    said = predictions_of("text", instances, response=["-inf", "-2", "nan", "-2", "-1", "-2", *["x", ""] * 3])
+    numbers = numbers_of(observe(instances, said, {"scoring": "published"}))
+    for name in ("stereotype_share", "likelihood_difference"):
+        (found,) = numbers.filter(measure=name, options="").to_dicts()
+        assert (found["value"], found["n"], found["left_out"]) == (1, 1, 5)
+
+
 def test_where_nothing_was_scored_there_is_no_number_but_a_reason(instances: pl.DataFrame) -> None:
     found = observed(instances, [None] * 12)
     estimates = estimates_of("pairs", found, {}, StatisticsSettings())

@@ -179,11 +179,12 @@ def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     path.write_text('{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}')
     assert [(each["prompt"], float(each["response"])) for each in published_scores(path)] == [("x", 1e-5), ("y", 2.0)]
     path.write_text(
-        '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4]}'
+        '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4,'
+        ' {"id": "z", "score": -Infinity}]}'
     )
     with pytest.raises(InputError) as found:
         published_scores(path)
-    assert [fault.where for fault in found.value.faults] == ["intrasentence[0]", "intrasentence[2]", "intrasentence[3]"]
+    assert [fault.where for fault in found.value.faults] == [f"intrasentence[{number}]" for number in (0, 2, 3, 4)]
     path.write_text("[]")
     with pytest.raises(InputError, match="lists of sentence ids"):
         published_scores(path)

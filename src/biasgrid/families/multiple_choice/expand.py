@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import permutations
 
 import numpy as np
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.multiple_choice.items import OPTIONS, PROMPTED, SCORED, SPANS, TEXTS, Item, QuestionSet
+from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXTS, QuestionSet
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import ItemPrompt, prompt_of
 from biasgrid.families.orders import random_order, shares_of_sample
@@ -19,16 +18,9 @@ from biasgrid.families.orders import random_order, shares_of_sample
 LETTERS = ("(a)", "(b)", "(c)")
 
 
-def orders_of(questions: QuestionSet) -> list[tuple[int, ...]]:
-    """Returns the orders of options in which each item is asked; one where the prompt does not show them."""
-    shown = questions.files.variant in PROMPTED and prompt_of(questions.files.prompt).shows_options
-    orders = list(permutations(range(OPTIONS)))
-    return orders if questions.files.orders == "all" and shown else orders[:1]
-
-
 def expand(questions: QuestionSet) -> Expansion:
     """Expands items: item by item, in each order of its options."""
-    items, orders = items_asked(questions), orders_of(questions)
+    items, orders = items_asked(questions), questions.orders
     table = item_table(questions, items)
     rows = pl.concat([asked_in_order(table, places, questions) for places in orders])
     whole = {"items": len(questions.items), "rows": len(questions.items) * len(orders)}
@@ -138,11 +130,3 @@ def with_prompts(table: pl.DataFrame, places: Sequence[int], prompt: ItemPrompt,
     answers = [pl.lit(letter) for letter in LETTERS] if prompt.is_lettered else options
     candidates = {f"candidate{number}": answer for number, answer in enumerate(answers, start=1)} if scored else {}
     return table.with_columns(text=pl.concat_str(parts), **candidates)
-
-
-def first_texts(questions: QuestionSet) -> list[str]:
-    """Returns context and question of the first item of each template."""
-    first: dict[tuple[str, str], Item] = {}
-    for item in questions.items:
-        first.setdefault((item.category, item.template), item)
-    return [f"{item.context} {item.question}" for item in first.values()]

@@ -16,6 +16,7 @@ from biasgrid.families.multiple_choice.items import (
     SPANS,
     TEXTS,
     WRITTEN,
+    Item,
     ItemFiles,
     QuestionSet,
 )
@@ -86,17 +87,16 @@ class MultipleChoice(Family):
 
     def cluster_texts(self, lists: QuestionSet) -> Sequence[str]:
         """Returns context and question of the first item of each template."""
-        from biasgrid.families.multiple_choice.expand import first_texts
-
-        return first_texts(lists)
+        first: dict[tuple[str, str], Item] = {}
+        for item in lists.items:
+            first.setdefault((item.category, item.template), item)
+        return [f"{item.context} {item.question}" for item in first.values()]
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: QuestionSet) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
-        from biasgrid.families.multiple_choice.expand import orders_of
-
         section, key = section_of(MultipleChoiceDataset, grid, dataset), f"datasets.{dataset}.sample"
         if variant in PROMPTED:
-            yield from size_faults(source, key, section.sample, len(lists.items) * len(orders_of(lists)), "items")
+            yield from size_faults(source, key, section.sample, len(lists.items) * len(lists.orders), "items")
         yield from sample_faults(source, key, section.sample, len(lists.items), "items")
 
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from biasgrid.base.faults import Fault, InputError, one_of, value_text
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import OBJECT, nested_values
 from biasgrid.base.text import read_text
+from biasgrid.families.multiple_choice.prompts import prompt_of
 from biasgrid.families.sampling import Sample, sample_content
 
 AMBIGUOUS, DISAMBIGUATED = CONDITIONS = ("ambig", "disambig")
@@ -131,6 +133,13 @@ class QuestionSet:
         return {
             name: place for place, name in enumerate(dict.fromkeys((one.category, one.template) for one in self.items))
         }
+
+    @property
+    def orders(self) -> list[tuple[int, ...]]:
+        """The orders of options in which each item is asked; one where the prompt does not show them."""
+        is_shown = self.files.variant in PROMPTED and prompt_of(self.files.prompt).shows_options
+        orders = list(permutations(range(OPTIONS)))
+        return orders if self.files.orders == "all" and is_shown else orders[:1]
 
     def digest(self) -> str:
         """A digest of what makes the instances."""

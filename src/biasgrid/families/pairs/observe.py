@@ -53,8 +53,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
 def pairs_of_scores(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs with the scores of their sentences."""
     keys = [name for name in READ if name not in OF_SENTENCE]
-    # What is no number was not measured.
-    found = rows.with_columns(pl.col("score").fill_nan(None))
+    # What is no finite number was not measured.
+    found = rows.with_columns(score=pl.when(pl.col("score").is_finite()).then("score"))
     pairs = found.filter(role=MORE).select(*keys, "tokens_scored", more="score", instance_more="instance")
     for role in ROLES[1:]:
         names = {role: "score"} | ({} if role == UNRELATED else {f"instance_{role}": "instance"})

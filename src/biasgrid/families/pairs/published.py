@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +48,8 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
             where = f"{task}[{number}]"
             values = sentence if isinstance(sentence, dict) else {}
             name, score = values.get(ID), values.get(SCORE)
-            if not isinstance(name, str) or not isinstance(score, int | float) or isinstance(score, bool):
+            is_number = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+            if not isinstance(name, str) or not is_number:
                 faults.append(Fault(str(file), where, value_text(sentence), f"`{ID}` and a number `{SCORE}`"))
             elif first.setdefault(name, where) != where:
                 faults.append(Fault(str(file), where, f"the id {name} is already in {first[name]}", "each id once"))

@@ -58,6 +58,8 @@ def test_scores_are_sums_and_means_over_what_is_read_back(tmp_path: Path, serve:
         # The server puts a token before the sentence, which it shows, or shows as nothing.
         ([("<s>", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-7.0, 3, 3)),
         ([("", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-7.0, 3, 3)),
+        # It writes the token for the end behind the sentence, which it shows as nothing.
+        ([("", 0.0), ("Ann", -1.0), (" lied", -2.0), (".", -4.0), ("", -9.0)], EchoedScore(-7.0, 3, 3)),
         # It puts none, or writes a space before the first word.
         ([("Ann", 0.0), (" lied", -2.0), (".", -4.0), (" and", -9.0)], EchoedScore(-6.0, 2, 3)),
         ([(" Ann", 0.0), (" lied", -2.0), (".", -4.0)], EchoedScore(-6.0, 2, 3)),

@@ -83,7 +83,7 @@ class MaskedLikelihood(SentenceBackEnd):
         """Prepares a model.
 
         Raises:
-            ModelError: its tokenizer has no mask token, or it gives no attentions to a formula that needs them.
+            ModelError: there is no such formula, or the tokenizer has no mask token, which all but one of them need.
         """
         self.model = model
         self.tokenizer = tokenizer

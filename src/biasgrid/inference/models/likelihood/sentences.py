@@ -22,6 +22,7 @@ from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.out_of_vocabulary import known_tokens, token_for_unknown
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import SCORINGS, SentenceScoring, scorings_of
+from biasgrid.tables.answers.likelihood import SCHEMA
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -201,14 +202,8 @@ class SentenceBackEnd(LocalBackEnd):
         return score if self.scoring.decimals is None else round(score, self.scoring.decimals)
 
 
-COLUMNS = {
-    "score": pl.Float64,
-    "tokens_scored": pl.UInt16,
-    "tokens": pl.UInt16,
-    "unknown_tokens": pl.UInt16,
-    "truncated": pl.Boolean,
-    "scoring": pl.Categorical,
-}
+COLUMNS = {name: column.dtype.type for name, column in SCHEMA.columns.items() if name not in ("instance", "unknown")}
+"""The types of the columns that a back end fills."""
 
 
 def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:

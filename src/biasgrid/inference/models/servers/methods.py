@@ -180,10 +180,11 @@ def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
     """Returns the scores of a text's own tokens, none where it was not read back, without what is behind it."""
     scores = answer.scores or []
     begin, at = "".join(token for token, _ in scores).find(text), 0
-    own = []
+    end, own = begin + len(text), []
     for token, score in scores:
-        at += len(token)
-        if begin < at <= begin + len(text):
+        before, at = at, at + len(token)
+        # A token that ends the answer may be shown as nothing, where the text is over already.
+        if begin < at <= end and before < end:
             own.append((token, score))
     return own if begin >= 0 else []
 
