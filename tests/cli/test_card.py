@@ -116,6 +116,35 @@ def test_numbers_of_a_registered_benchmark_are_entries_of_the_hub(results: Path)
     assert (entry.dataset_id, entry.task_id, entry.value) == ("someone/set", "age", 0.17)
 
 
+def test_two_benchmarks_of_a_dataset_are_in_its_one_file(results: Path) -> None:
+    arguments = [f"--benchmark=gender=someone/set:{task}:{task}" for task in ("mu", "mu_corrected")]
+    assert card(results, "--model", "new", "--out", str(results / "card.md"), *arguments)[0] == 0
+    content = yaml.safe_load((results / ".eval_results/gender.yaml").read_text())
+    assert [(each["dataset"]["task_id"], each["value"]) for each in content] == [("mu", 0.2), ("mu_corrected", 0.17)]
+    arguments[1] = arguments[1].replace(":mu_corrected:", ":mu:")
+    code, told = card(results, "--model", "new", "--out", str(results / "other.md"), *arguments)
+    assert (code, "several numbers for the task mu of someone/set; expected one number for each task" in told) == (2, 1)
+    assert not (results / "other.md").exists()
+
+
+def test_numbers_of_one_bias_type_that_options_tell_apart_have_no_common_task(results: Path) -> None:
+    rows = [
+        {"model": "new", "measure": "gap", "bias_type": "age", "options": f"metric={name}", "value": 0.1}
+        for name in ("rate", "ratio")
+    ]
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
+    option = ("--out", str(results / "card.md"), "--benchmark", "gender=a/b:{bias_type}:gap")
+    code, told = card(results, "--model", "new", *option)
+    assert code == 2
+    assert "gap of gender has 2 numbers (age metric=rate, age metric=ratio) for one task" in " ".join(told.split())
+
+
+def test_a_number_of_no_bias_type_has_no_place_among_those_of_each(results: Path) -> None:
+    option = ("--out", str(results / "card.md"), "--benchmark", "gender=a/b:{bias_type}:mu")
+    code, told = card(results, "--model", "new", *option)
+    assert (code, "mu of gender has no value of a bias type; expected a number" in " ".join(told.split())) == (2, True)
+
+
 BENCHMARKS = {
     "gender": "expected DATASET=OWNER/NAME:TASK",
     "gendre=a/b:c": "unknown name 'gendre' (did you mean 'gender'?)",

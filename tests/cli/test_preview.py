@@ -80,6 +80,7 @@ def test_what_cannot_be_sampled_is_one_message(tmp_path: Path, arguments: list[s
     result = runner.invoke(app, ["preview", str(write_general_grid(tmp_path)), *arguments])
     assert result.exit_code == 2
     assert message in result.stderr
+    assert result.stdout == ""
     assert "Traceback" not in result.stderr
 
 

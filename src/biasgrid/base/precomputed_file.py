@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
+from biasgrid.base.files import write_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
@@ -86,6 +87,41 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
     if not responses and not faults:
         faults.append(Fault(str(path), "", "contains no answers", RESPONSES_EXPECTED))
     return list(responses.values()), first_faults(faults, path)
+
+
+def unique_responses(responses: Iterable[PrecomputedResponse], source: str) -> list[PrecomputedResponse]:
+    """Returns responses that were read from files of others, each once.
+
+    Args:
+        responses: the responses; their places have the names of their files.
+        source: where they are from, for messages.
+
+    Raises:
+        InputError: the same is answered twice and differently, or a text holds half of a character.
+    """
+    first: dict[tuple[str, str, int], PrecomputedResponse] = {}
+    faults = []
+    for row in responses:
+        before = first.setdefault(row[:3], row)
+        if (before.response, before.scores) != (row.response, row.scores):
+            problem = f"{shorten_prompt(row.prompt)} has another answer in {before.where}"
+            faults.append(Fault(source, row.where, problem, "one answer for each prompt, group and repetition"))
+        if HALF_CHARACTER.search("".join([row.response, *(row.scores or {})])):
+            faults.append(Fault(source, row.where, "holds half of a character", "whole characters"))
+    if faults:
+        raise InputError(first_faults(faults, Path(source)))
+    return list(first.values())
+
+
+def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> None:
+    """Writes a file of precomputed responses, `.jsonl`.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    rows = (response._asdict() for response in responses)
+    known = ({name: value for name, value in row.items() if name != "where" and value is not None} for row in rows)
+    write_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in known))
 
 
 def faults_of_row(path: Path, row: FileRow) -> Iterator[Fault]:

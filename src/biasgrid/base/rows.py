@@ -80,14 +80,24 @@ def csv_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequen
     """Yields rows of a file whose first line names its columns."""
     with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
-        try:
+        with explain_csv(path, reader, expected):
             if reader.fieldnames is not None:
                 check_file_columns(path, "line 1", columns, list(reader.fieldnames))
             for row in reader:
                 yield FileRow(f"line {reader.line_num}", {name: row.get(name) for name in (*columns, *optional)})
-        except csv.Error as error:
-            where = f"line {reader.line_num}"
-            raise InputError([Fault(str(path), where, f"not CSV ({error})", expected)]) from None
+
+
+@contextmanager
+def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Iterator[None]:
+    """Puts into words what is wrong with a file that is read as CSV, such as a quotation mark that nothing closes.
+
+    Raises:
+        InputError: with the line.
+    """
+    try:
+        yield
+    except csv.Error as error:
+        raise InputError([Fault(str(path), f"line {reader.line_num}", f"not CSV ({error})", expected)]) from None
 
 
 def parquet_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -64,11 +65,16 @@ def hub_files(
     Raises:
         InputError: there is no such dataset or number, or several would stand in one place.
     """
-    files = {}
+    entries: dict[str, list[EvalResultEntry]] = defaultdict(list)
     for one in benchmarks:
-        entries = list(entries_of(one, rows, manifest, level))
-        files[f"{one.dataset}.yaml"] = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
-    return files
+        entries[one.dataset] += entries_of(one, rows, manifest, level)
+    places = Counter((entry.dataset_id, entry.task_id) for part in entries.values() for entry in part)
+    if repeated := [f"{task} of {hub}" for (hub, task), count in places.items() if count > 1]:
+        raise InputError([Fault(OPTION, "", f"several numbers for the task {repeated[0]}", "one number for each task")])
+    return {
+        f"{dataset}.yaml": yaml.safe_dump(eval_result_entries_to_yaml(part), sort_keys=False)
+        for dataset, part in entries.items()
+    }
 
 
 def entries_of(
@@ -80,18 +86,19 @@ def entries_of(
     names = known["measure"].unique(maintain_order=True).to_list()
     measure = benchmark.measure or (names[0] if names else "")
     faults += [] if faults else unknown_names(OPTION, "", [measure], names)
-    chosen = known.filter(measure=measure).drop_nulls("value")
+    is_split = BIAS_TYPE in benchmark.task
+    chosen = known.filter(measure=measure).drop_nulls(["value", "bias_type"] if is_split else "value")
     if not faults and chosen.is_empty():
-        expected = f"a number: {first_few(names)}"
-        faults.append(Fault(OPTION, "", f"{measure} of {benchmark.dataset} has no value", expected))
-    if len(chosen) > 1 and BIAS_TYPE not in benchmark.task:
-        types = first_few([str(one) for one in chosen["bias_type"]])
+        problem = f"{measure} of {benchmark.dataset} has no value{' of a bias type' if is_split else ''}"
+        faults.append(Fault(OPTION, "", problem, f"a number: {first_few(names)}"))
+    tasks = [benchmark.task.replace(BIAS_TYPE, row or "") for row in chosen["bias_type"]]
+    if len({*tasks}) < len(tasks):
+        types = first_few([" ".join(filter(None, row)) for row in chosen.select("bias_type", "options").rows()])
         problem = f"{measure} of {benchmark.dataset} has {len(chosen)} numbers ({types}) for one task"
         faults.append(Fault(OPTION, "", problem, f"a task that holds {BIAS_TYPE}, or a dataset of one category"))
     if faults:
         raise InputError(faults)
-    for row in chosen.iter_rows(named=True):
-        task = benchmark.task.replace(BIAS_TYPE, str(row["bias_type"]))
+    for row, task in zip(chosen.iter_rows(named=True), tasks, strict=True):
         notes = notes_of(row, level, manifest["biasgrid"])
         yield EvalResultEntry(dataset_id=benchmark.hub, task_id=task, value=row["value"], notes=notes)
 
@@ -103,5 +110,6 @@ def notes_of(row: Mapping[str, Any], level: float, version: str) -> str:
         f", {100 * level:g} % CI {' to '.join(ends)} over {row['generalises_to']}" if row["low"] is not None else ""
     )
     clusters = f" ({row['clusters']} clusters)" if interval and row["clusters"] else ""
+    options = f" ({row['options']})" if row["options"] else ""
     part = f" of {row['bias_type']}" if row["bias_type"] else ""
-    return f"{row['measure']}{part}{interval}{clusters}; biasgrid {version}"
+    return f"{row['measure']}{options}{part}{interval}{clusters}; biasgrid {version}"

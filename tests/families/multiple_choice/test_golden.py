@@ -43,7 +43,7 @@ def unifiedqa(folder: Path, metadata: Path | None, model: str) -> tuple[pl.DataF
     instances = instances_of(item_files([folder / "data"], metadata=metadata, prompt="race"))
     files = sorted((folder / "results/UnifiedQA").glob("preds_*.jsonl"))
     column = f"unifiedqa-t5-11b_pred_{FORMATS[model]}"
-    responses = {row["prompt"]: row["response"] for file in files for row in responses_of(file, column)}
+    responses = {row.prompt: row.response for file in files for row in responses_of(file, column)}
     observations = observations_of(instances, responses, "paper")
     return observations, numbers_of(observations)
 
@@ -103,7 +103,7 @@ KOBBQ = {
 @pytest.mark.parametrize(("kind", "options"), [("test", ""), ("all", "mode=templates")])
 def test_numbers_of_kobbq_are_those_of_the_original(kind: str, options: str) -> None:
     file = BENCHMARKS / "kobbq/predictions.tsv"
-    responses = {row["prompt"]: row["response"] for row in responses_of(file, "prediction")}
+    responses = {row.prompt: row.response for row in responses_of(file, "prediction")}
     instances = instances_of(item_files([file], "kobbq", prompt="race"))
     numbers = numbers_of(observations_of(instances, responses))
     # Each category has one kind of items here.

@@ -119,6 +119,14 @@ def test_faulty_metadata_is_refused(old: str, new: str, message: str, tmp_path: 
     assert message in faults_of(files_of(tmp_path, four_lines(), METADATA.replace(old, new)))
 
 
+def test_metadata_without_rows_or_with_an_open_quotation_mark_is_refused(tmp_path: Path) -> None:
+    header = METADATA.splitlines(keepends=True)[0]
+    (fault,) = faults_of(files_of(tmp_path, four_lines(), header))
+    assert fault.startswith("metadata.csv: no row of 4 items, the first of them Age 0 of template 1; expected")
+    (fault,) = faults_of(files_of(tmp_path, four_lines(), f'{header}"{140_000 * "x"}'))
+    assert "not CSV (field larger than field limit" in fault
+
+
 @pytest.mark.parametrize(
     ("people", "stereotyped", "expected"),
     [

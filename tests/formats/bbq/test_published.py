@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from small_items import files_of, four_lines, line
+from typer.testing import CliRunner
 
 from biasgrid.base.faults import InputError
+from biasgrid.base.precomputed_file import read_precomputed
+from biasgrid.cli.app import app
 from biasgrid.formats.bbq.commands import responses_of
 
 HEADER = "index,cat,model,ans0,ans1,ans2\n"
@@ -28,10 +31,10 @@ def written(folder: Path, text: str = HEADER + ROWS) -> tuple[Path, Path]:
 def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None:
     file, items = written(tmp_path)
     found = responses_of(file, "large", items)
-    assert [(row["prompt"], row["response"]) for row in found] == [
-        ("Age 0", "The grandmother"), ("Age 1", "The granddaughter"), ("Age 2", None), ("Age 3", "Unknown"),
+    assert [(row.prompt, row.response) for row in found] == [
+        ("Age 0", "The grandmother"), ("Age 1", "The granddaughter"), ("Age 2", ""), ("Age 3", "Unknown"),
     ]  # fmt: skip
-    assert {(row["group"], row["repetition"]) for row in found} == {("Age", 0)}
+    assert {(row.group, row.repetition) for row in found} == {("Age", 0)}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,10 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
     [
         ([{"example_id": 0, "category": "Age", "pred": None}], "line 1: no text in 'prediction'; expected the field with the answers"),
         ([{"example_id": 0, "category": "Age", "predictions": "a"}], "line 1: no text in 'prediction' (did you mean 'predictions'?)"),
-        ([{"prediction": "a"}], "line 1: no item id; expected one of example_id, instance_id, sample_id"),
+        ([{"example_id": 0, "category": "Age", "prediction": None}], "line 1: no text in 'prediction'; expected"),
+        ([{"example_id": [0], "category": "Age", "prediction": "a"}], "line 1: no item id or no category"),
+        ([{"example_id": 0, "prediction": "a"}], "line 1: no item id or no category; expected one of example_id"),
+        ([{"prediction": "a"}], "line 1: no item id or no category; expected one of example_id, instance_id, sample_id"),
         (["[]"], "line 1: []; expected one JSON object per line"),
     ],
 )  # fmt: skip
@@ -81,4 +87,47 @@ def test_faulty_published_answers_are_refused(lines: list[Any], message: str, tm
 def test_published_answers_to_controls_are_those_of_controls(tmp_path: Path) -> None:
     files = files_of(tmp_path, [line(7) | {"prediction": "Ann"}], name="Age_control_en.jsonl")
     (response,) = responses_of(files.files[0], "prediction")
-    assert (response["prompt"], response["response"]) == ("Age (control) 7", "Ann")
+    assert (response.prompt, response.response) == ("Age (control) 7", "Ann")
+
+
+def imported(folder: Path, *files: Path, column: str = "prediction") -> tuple[int, str]:
+    """Runs the command as a user does."""
+    command = ["import", "bbq", *map(str, files), "--column", column, "--out", str(folder / "answers.jsonl")]
+    result = CliRunner().invoke(app, command)
+    return result.exit_code, " ".join(result.output.split())
+
+
+KOBBQ = "sample_id\tlabel_annotation\tcontext\tquestion\tchoices\tbiased_answer\tanswer\n"
+REFUSED = {
+    "no lines": ("answers.tsv", KOBBQ, "no items; expected items with answers"),
+    "a quotation mark that nothing closes": (
+        "answers.tsv", KOBBQ + '"' + "x" * 140_000, "not CSV (field larger than field limit (131072)); expected a table",
+    ),
+    "a row that is too long": (
+        "answers.tsv", f"{KOBBQ}age-001a-001-amb-bsd-0{12 * chr(9)}more\n", "line 2: no text in 'prediction'; expected",
+    ),
+    "half of a character": (
+        "Age.jsonl", '{"example_id": 0, "category": "Age", "prediction": "\\ud83d"}\n',
+        "line 1: holds half of a character",
+    ),
+    "two answers": (
+        "Age.jsonl", "".join(f'{{"example_id": 0, "category": "Age", "prediction": "{text}"}}\n' for text in "ab"),
+        "line 2: 'Age 0' has another answer in Age.jsonl, line 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_nothing_is_written_of_answers_that_no_run_could_read(case: str, tmp_path: Path) -> None:
+    name, text, message = REFUSED[case]
+    (tmp_path / name).write_text(text)
+    code, output = imported(tmp_path, tmp_path / name)
+    assert (code, message in output) == (2, True), output
+    assert not (tmp_path / "answers.jsonl").exists()
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (file,) = files_of(tmp_path, [line(7) | {"prediction": "Ann"}]).files
+    assert imported(tmp_path, file, file)[0] == 0
+    (answer,), faults = read_precomputed(tmp_path / "answers.jsonl")
+    assert (answer.prompt, answer.group, answer.response, faults) == ("Age 7", "Age", "Ann", [])

@@ -113,3 +113,12 @@ def test_what_cannot_be_exported_is_told(results: Path) -> None:
     assert (code, "unknown name 'modle' (did you mean 'model'?)" in output) == (2, True)
     code, output, _ = exported(results, "--relationship", "none")
     assert (code, "unknown name 'none'" in output) == (2, True)
+
+
+def test_results_whose_run_was_not_finished_are_refused(results: Path) -> None:
+    manifest = results / "manifest.json"
+    whole = manifest.read_text()
+    manifest.write_text(json.dumps(json.loads(whole) | {"datasets": {}}))
+    code, output, _ = exported(results)
+    manifest.write_text(whole)
+    assert (code, "manifest.json says nothing of dataset: finish the run first" in output) == (2, True), output

@@ -61,8 +61,12 @@ def print_sample(configs: list[Path], dataset: str | None, count: int, seed: int
     """Prints a random sample of each variant of each dataset of some configs."""
     from biasgrid.runs.preview import sample_datasets
 
-    print_data("\t".join(COLUMNS) + "\n")
-    for config in configs:
-        for row in sample_datasets(load_checked_config(config, word_lists), dataset, count, seed, str(config)):
-            cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)
-            print_data("\t".join(cells) + "\n")
+    # Nothing is printed where a later config has faults.
+    rows = [
+        row
+        for config in configs
+        for row in sample_datasets(load_checked_config(config, word_lists), dataset, count, seed, str(config))
+    ]
+    for row in (COLUMNS, *rows):
+        cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)
+        print_data("\t".join(cells) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
-from biasgrid.base.files import write_text
-from biasgrid.base.precomputed_file import first_faults
+from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, unique_responses, write_precomputed
 from biasgrid.families.multiple_choice.items import json_records
 from biasgrid.formats.bbq.bbq import category_name
 from biasgrid.formats.bbq.kobbq import tsv_records
@@ -36,12 +34,15 @@ def import_file(
     items: Annotated[Path | None, typer.Option(help="for logits: folder with the items that they are about")] = None,
 ) -> list[str]:
     """Writes published answers to questions with options in the form of precomputed responses."""
-    rows = [row for file in files for row in responses_of(file, column, items)]
-    write_text(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    place = " and ".join(map(str, files))
+    rows = unique_responses((row for file in files for row in responses_of(file, column, items)), place)
+    if not rows:
+        raise InputError([Fault(place, "", "no items", "items with answers")])
+    write_precomputed(out, rows)
     return [f"{out}: {len(rows):,} answers"]
 
 
-def responses_of(file: Path, column: str, items: Path | None = None) -> list[dict[str, Any]]:
+def responses_of(file: Path, column: str, items: Path | None = None) -> list[PrecomputedResponse]:
     """Returns precomputed responses, whose prompt is the name of an item as `items.Item` has it.
 
     Args:
@@ -56,38 +57,36 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[dic
         if items is None:
             problem = "logits, which do not contain the texts of the options"
             raise InputError([Fault(str(file), "", problem, "`--items` with the folder of the items")])
-        return [response(item.name, item.category, text) for item, text in answers_of_logits(file, column, items)]
-    faults, rows = list[Fault](), list[dict[str, Any]]()
+        answers = answers_of_logits(file, column, items)
+        return [PrecomputedResponse(item.name, item.category, 0, text or "", file.name) for item, text in answers]
+    faults, rows = list[Fault](), list[PrecomputedResponse]()
     for record in (tsv_records if file.suffix == ".tsv" else json_records)(file, faults):
-        named = name_of_item(record.values, str(file))
+        named, where = name_of_item(record.values, str(file)), f"line {record.line}"
         said = record.values.get(column)
         if named is None:
-            faults.append(Fault(str(file), f"line {record.line}", "no item id", one_of(IDENTIFIERS)))
+            faults.append(Fault(str(file), where, "no item id or no category", one_of(IDENTIFIERS)))
         elif not isinstance(said, str):
-            problem = f"no text in {column!r}{nearest_name(column, record.values)}"
-            faults.append(Fault(str(file), f"line {record.line}", problem, "the field with the answers"))
+            near = "" if column in record.values else nearest_name(column, record.values)
+            faults.append(Fault(str(file), where, f"no text in {column!r}{near}", "the field with the answers"))
         else:
-            rows.append(response(*named, said))
+            rows.append(PrecomputedResponse(*named, 0, said, f"{file.name}, {where}"))
     if faults:
         raise InputError(first_faults(faults, file))
     return rows
 
 
-def response(item: str, category: str, text: str | None) -> dict[str, Any]:
-    """Returns a precomputed response to an item."""
-    return {"prompt": item, "group": category, "repetition": 0, "response": text}
-
-
 def name_of_item(fields: Mapping[str, Any], file: str) -> tuple[str, str] | None:
-    """Returns the name of an item, as `items.Item` has it, and its category; None of what has no id of one.
+    """Returns the name of an item, as `items.Item` has it, and its category; None where id or category is missing.
 
     Args:
         fields: the item's fields, as the benchmark or the log of a harness has them.
         file: the file's name, which may say that items are controls.
     """
-    identifier = next((name for name in IDENTIFIERS if fields.get(name) not in (None, "")), None)
-    if identifier is None:
+    texts = {name: str(value).strip() for name, value in fields.items() if type(value) in (str, int)}
+    identifier = next((name for name in IDENTIFIERS if texts.get(name)), "")
+    says_all = identifier == IDENTIFIERS[0]
+    category = texts.get("category") or (texts[identifier].partition("-")[0] if says_all else "")
+    if not (identifier and category):
         return None
-    name = str(fields[identifier])
-    category = category_name(str(fields.get("category") or name.partition("-")[0]), file)
-    return (name if identifier == IDENTIFIERS[0] else f"{category} {name}"), category
+    category = category_name(category, file)
+    return (texts[identifier] if says_all else f"{category} {texts[identifier]}"), category

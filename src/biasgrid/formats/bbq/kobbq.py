@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, one_of
+from biasgrid.base.rows import explain_csv
 from biasgrid.base.text import read_text
 from biasgrid.families.multiple_choice.items import (
     AMBIGUOUS,
@@ -27,6 +28,7 @@ from biasgrid.families.multiple_choice.items import (
     unknown_option,
 )
 
+TABLE = "a table of KoBBQ"
 COLUMNS = ("sample_id", "label_annotation", "context", "question", "choices", "biased_answer", "answer")
 IDENTIFIER = re.compile(r"(?P<category>.+)-(?P<template>\d+)[a-z]-\d+-(?P<condition>amb|dis)-(?P<polarity>bsd|cnt)-\d+")
 CONDITION = dict(zip(("amb", "dis"), CONDITIONS, strict=True))
@@ -119,11 +121,11 @@ def place_of(record: Record, field: str, choices: tuple[str, ...]) -> int:
 def tsv_records(path: Path, faults: list[Fault]) -> Iterator[Record]:
     """Yields the rows of a table with tabs, whose first line names its columns."""
     try:
-        reader = csv.DictReader(read_text(path, "a table of KoBBQ").splitlines(keepends=True), delimiter="\t")
+        reader = csv.DictReader(read_text(path, TABLE).splitlines(keepends=True), delimiter="\t", restkey="")
+        with explain_csv(path, reader, TABLE):
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            faults += [Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS)) for name in missing]
+            for row in () if missing else reader:
+                yield Record(str(path), reader.line_num, row, faults)
     except InputError as error:
         faults += error.faults
-        return
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-    faults += [Fault(str(path), "line 1", f"no column {name!r}", one_of(COLUMNS)) for name in missing]
-    for row in () if missing else reader:
-        yield Record(str(path), reader.line_num, row, faults)

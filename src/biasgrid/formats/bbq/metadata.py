@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.rows import explain_csv
 from biasgrid.base.text import read_text
 from biasgrid.families.multiple_choice.items import LABEL, NAME, Item
 
@@ -41,42 +42,45 @@ class ItemMetadata(NamedTuple):
 
 
 def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], ItemMetadata]:
-    """Reads the table, by the name and the template of items; rows that say the same of an item count once."""
-    try:
-        reader = csv.DictReader(read_text(path, RIGHT).splitlines(keepends=True))
-    except InputError as error:
-        faults += error.faults
-        return {}
-    names = reader.fieldnames or ()
-    faults += [
-        Fault(str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", one_of(COLUMNS))
-        for name in COLUMNS
-        if name not in names
-    ]
-    if faults:
-        return {}
+    """Reads the table, by the name and the template of items; rows that say the same of an item count once.
+
+    Raises:
+        InputError: it cannot be read, or lacks a column.
+    """
+    reader = csv.DictReader(read_text(path, RIGHT).splitlines(keepends=True))
     found: dict[tuple[str, str], ItemMetadata] = {}
-    for row in reader:
-        where = f"line {reader.line_num}"
-        values = {name: (value or "").strip() for name, value in row.items() if name}
-        faults += row_faults(path, where, values)
-        target = int(values["target_loc"]) if values["target_loc"] in PLACES[:3] else None
-        group = " x ".join(values[name] for name in GROUPS if values.get(name, "") not in MISSING)
-        value, crossed = (values.get(name, "") for name in ("Relevant_social_values", "full_cond"))
-        one = ItemMetadata(
-            target,
-            values["label_type"],
-            group or None,
-            None if value in MISSING else value,
-            None if crossed in MISSING else " / ".join(part.strip() for part in crossed.split("\n")),
-            where,
-        )
-        key = f"{values['category']} {values['example_id']}", values["question_index"]
-        first = found.setdefault(key, one)
-        if (first.target, first.label_type) != (one.target, one.label_type):
-            problem = f"target or label type of {key[0]} differ from those in {first.where}"
-            faults.append(Fault(str(path), where, problem, "the same values in all rows of an item"))
+    with explain_csv(path, reader, RIGHT):
+        names = reader.fieldnames or ()
+        if missing := [name for name in COLUMNS if name not in names]:
+            raise InputError(
+                Fault(str(path), "line 1", f"no column {name!r}{nearest_name(name, names)}", one_of(COLUMNS))
+                for name in missing
+            )
+        for row in reader:
+            where = f"line {reader.line_num}"
+            values = {name: (value or "").strip() for name, value in row.items() if name}
+            faults += row_faults(path, where, values)
+            one = metadata_of_row(values, where)
+            key = f"{values['category']} {values['example_id']}", values["question_index"]
+            first = found.setdefault(key, one)
+            if (first.target, first.label_type) != (one.target, one.label_type):
+                problem = f"target or label type of {key[0]} differ from those in {first.where}"
+                faults.append(Fault(str(path), where, problem, "the same values in all rows of an item"))
     return found
+
+
+def metadata_of_row(values: Mapping[str, str], where: str) -> ItemMetadata:
+    """Returns what a row says of its item."""
+    group = " x ".join(values[name] for name in GROUPS if values.get(name, "") not in MISSING)
+    value, crossed = (values.get(name, "") for name in ("Relevant_social_values", "full_cond"))
+    return ItemMetadata(
+        int(values["target_loc"]) if values["target_loc"] in PLACES[:3] else None,
+        values["label_type"],
+        group or None,
+        None if value in MISSING else value,
+        None if crossed in MISSING else " / ".join(part.strip() for part in crossed.split("\n")),
+        where,
+    )
 
 
 def row_faults(path: Path, where: str, values: Mapping[str, str]) -> Iterator[Fault]:
@@ -94,7 +98,13 @@ def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Ite
         path: the table.
         faults: takes what is wrong with it, and items that it lacks.
     """
-    found, missing = read_metadata(path, faults), list[Item]()
+    try:
+        found = read_metadata(path, faults)
+    except InputError as error:
+        faults += error.faults
+        yield from items
+        return
+    missing = list[Item]()
     for item in items:
         said = found.get((item.name, item.template))
         if said is None:
@@ -113,7 +123,7 @@ def with_metadata(items: Iterable[Item], path: Path, faults: list[Fault]) -> Ite
             value=said.value,
             is_excluded=said.target is None,
         )
-    if missing and found:
+    if missing:
         problem = (
             f"no row of {len(missing):,} items, the first of them {missing[0].name} of template {missing[0].template}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +13,14 @@ import polars as pl
 import yaml
 
 from biasgrid.base.faults import Fault, InputError, first_few, unknown_names
-from biasgrid.base.files import write_text
-from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, shorten_prompt
+from biasgrid.base.precomputed_file import (
+    PrecomputedResponse,
+    first_faults,
+    shorten_prompt,
+    unique_responses,
+    write_precomputed,
+)
 from biasgrid.base.references import load, stage
-from biasgrid.base.text import HALF_CHARACTER
 from biasgrid.config import Config, ConfigFolders, parse_config, read_document
 from biasgrid.formats.logs.samples import Log, LogSample, one_of_each
 from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, match_responses, with_whole_prompts
@@ -142,13 +145,12 @@ def import_logs(
     if faults:
         raise InputError(faults)
     requests = Requests.of(config_of_import(config, datasets))
-    rows = [*without_repeats([row for log in chosen for row in rows_of_log(log, requests)], place)]
+    rows = unique_responses((row for log in chosen for row in rows_of_log(log, requests)), place)
     for dataset, table in requests.tables.items():
         missing = match_responses(Path(place), rows, table, requests.answers[dataset])[1]
         if missing:
             raise InputError(replace(one, problem=f"{dataset}: {one.problem}") for one in missing)
-    written = ({name: value for name, value in row._asdict().items() if name != "where"} for row in rows)
-    write_text(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in written))
+    write_precomputed(out, rows)
     answered = ", ".join(f"{len(table):,} instances of {name}" for name, table in requests.tables.items())
     source = ", ".join(f"{name} {value}" for name, value in chosen[0].source.items() if name != "task")
     label = chosen[0].source.get("model", out.stem)
@@ -205,11 +207,8 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
         if name in requests.by_item and len(same) > 1:
             problem = f"the item {name} is asked in {len(same)} orders of {same[0].dataset}, and once in the log"
             faults.append(Fault(str(log.path), sample.where, problem, "`orders: file` in the dataset"))
-        said = sample.response or ""
-        if HALF_CHARACTER.search(f"{said}{''.join(sample.scores)}"):
-            faults.append(Fault(str(log.path), sample.where, "contains half of a character", "whole characters"))
         for group, repetition in dict.fromkeys(one[2:] for one in instances):
-            where = f"{log.path.name}, {sample.where}"
+            said, where = sample.response or "", f"{log.path.name}, {sample.where}"
             yield PrecomputedResponse(name, group, repetition, said, where, sample.scores or None, log.source)
     if not count:
         faults.append(Fault(str(log.path), "", "contains no samples", "a log that contains its samples"))
@@ -220,22 +219,3 @@ def rows_of_log(log: Log, requests: Requests) -> Iterator[PrecomputedResponse]:
         faults.append(Fault(str(log.path), first.where, problem, expected))
     if faults:
         raise InputError(first_faults(faults, log.path))
-
-
-def without_repeats(rows: Sequence[PrecomputedResponse], place: str) -> Iterator[PrecomputedResponse]:
-    """Yields responses, each once.
-
-    Raises:
-        InputError: the same is answered twice, and differently.
-    """
-    first: dict[tuple[str, str, int], PrecomputedResponse] = {}
-    faults = []
-    for row in rows:
-        before = first.setdefault(row[:3], row)
-        if before is row:
-            yield row
-        elif (before.response, before.scores) != (row.response, row.scores):
-            problem = f"{shorten_prompt(row.prompt)} has a different answer in {before.where}"
-            faults.append(Fault(place, row.where, problem, "one answer for each prompt, group and repetition"))
-    if faults:
-        raise InputError(first_faults(faults, Path(place)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.base.faults import InputError, UserError, unknown_names
+from biasgrid.base.faults import InputError, UserError, first_few, unknown_names
 from biasgrid.base.files import write_text
 from biasgrid.runs.results import Results
 from biasgrid.tables.claims.facts import GridFacts
@@ -93,6 +93,8 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
         raise UserError(f"{results}: made by an earlier version, which does not describe its measures: run again")
     level = provenance.get("statistics", {}).get("level", 0.95)
     rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
+    if lacking := [name for name in rows["dataset"].unique(maintain_order=True) if name not in manifest["datasets"]]:
+        raise UserError(f"{results}: its manifest.json says nothing of {first_few(lacking)}: finish the run first")
     source = {
         "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),
         "source_type": "evaluation_run",
