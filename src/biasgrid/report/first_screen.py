@@ -217,7 +217,7 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
         no_proof = "" if more else f" That is no proof of fairness{f': {row.unseen}' if row.unseen else ''}."
         return row.claim, f"(p {row.p}).{no_proof} {count}"
     rest = len(judged) - len(more)
-    others = f"In the other {rest if rest > 1 else 'one'}, nothing beyond noise was found. " if more and rest else ""
+    others = f"In the other {rest if rest > 1 else 'one'}, nothing more than noise was found. " if more and rest else ""
     none = "That is no proof of fairness. " if not more else ""
     said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
     return said, f"{others}{none}{count}"
