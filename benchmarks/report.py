@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -207,6 +208,10 @@ def pages(path: Path) -> list[list[str]]:
 def main() -> None:
     from stopwatch import print_table
 
+    from biasgrid.jobs.fork_server import ENVIRONMENT
+
+    # One thread, as in the job that writes a report: a second one waits for the first in each small product, busily.
+    os.environ.update(ENVIRONMENT)
     with TemporaryDirectory() as folder:
         path = Path(sys.argv[1] if len(sys.argv) > 1 else folder, "report.html")
         megabytes, seconds = build(path)

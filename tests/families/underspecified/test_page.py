@@ -201,7 +201,7 @@ def test_a_profile_has_a_row_for_each_attribute_and_links_to_evidence(shown: Sho
 @pytest.mark.parametrize(("pair", "difference"), [("large/small", "\N{MINUS SIGN}0.125"), ("small/large", "0.125")])
 def test_two_models_stand_side_by_side_marked_by_the_paired_test(shown: Shown, pair: str, difference: str) -> None:
     shown.go(f"#/compare/faiths/{pair}")
-    assert "correlates with 1.00 over 5 associations" in shown.text
+    assert "correlate with 1.00 (5 associations)" in shown.text
     assert len(shown.page.query_selector_all("circle.found")) == 1
     row = shown.page.inner_text("#app tbody tr:has-text('Ann')")
     assert difference in row
@@ -212,7 +212,7 @@ def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_datas
     row = shown.go("#/compare/faiths/small/large").page.inner_text("#app tbody tr:has-text('intensity')")
     assert row.split("\t")[-2:] == ["2 (1 to 2) of 2", "1 (1 to 1) of 2"]
     assert "is over the factors of the numbers (clusters of templates" in shown.text
-    assert "Over 3 clusters (templates that do not reword each other), the same of both models" in shown.text
+    assert "from 3 clusters (templates that do not reword each other), the same for both models" in shown.text
     shown.go("#/dataset/faiths").page.click("summary:has-text('Ranks of models')")
     assert "1 (1 to 1) of 2" in shown.page.inner_text("#app details table")
 
