@@ -34,7 +34,7 @@ def test_without_a_proxy_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_variables_that_make_no_address_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_SUCH", "[half")
-    with pytest.raises(InputError, match="is no address; expected one such as https://host/v1"):
+    with pytest.raises(InputError, match="is not an address; expected one such as https://host/v1"):
         report_proxies(ADDRESSES)
 
 

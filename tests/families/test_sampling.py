@@ -224,7 +224,7 @@ def test_samples_of_statements_are_not_too_large_and_not_forgotten() -> None:
     with pytest.raises(InputError, match=message):
         load_word_lists(statements(sample={"units": 4000}))
     with pytest.raises(
-        InputError, match=r"race-statements.sample: none, and the .* models 104,832 instances; expected"
+        InputError, match=r"race-statements.sample: none, although the .* models 104,832 instances; expected"
     ):
         load_word_lists(statements(repetitions=14))
     (lists,) = load_word_lists(statements(repetitions=14, sample="all")).values()

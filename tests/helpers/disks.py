@@ -38,7 +38,7 @@ def strip_provenance(path: Path) -> None:
 
 
 DAMAGES = [
-    (truncate, r"not a readable .* table"),
+    (truncate, r"is not a readable .* table"),
     (
         replace,
         r"(not (up to date|made) with .*|not made by the model in|does not fit the schema of)",

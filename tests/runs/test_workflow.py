@@ -37,7 +37,7 @@ def test_the_demo_is_made_in_a_folder_of_its_own_or_in_the_workflows(
 
 def test_nothing_of_somebody_elses_is_touched(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
-    with pytest.raises(UserError, match="has rules but no Snakefile; expected an empty folder"):
+    with pytest.raises(UserError, match="contains rules but no Snakefile; expected an empty folder"):
         set_up(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["rules"]
 

@@ -79,7 +79,7 @@ def test_prompts_without_answers_are_refused(tmp_path: Path) -> None:
         text_data(AutoTokenizer.from_pretrained(save_writer(tmp_path / "base")), lines, 64)
     assert [fault.where for fault in caught.value.faults] == ["line 2", "line 3"]
     with pytest.raises(
-        InputError, match=r"line 1: \d+ tokens of a prompt and its longest answer; expected at most max_length 2, or"
+        InputError, match=r"line 1: \d+ tokens of a prompt and its longest answer; expected at most 2 tokens, or"
     ):
         text_data(AutoTokenizer.from_pretrained(tmp_path / "base"), lines, 2)
 

@@ -95,7 +95,7 @@ def entries_of(
     if len({*tasks}) < len(tasks):
         types = first_few([" ".join(filter(None, row)) for row in chosen.select("bias_type", "options").rows()])
         problem = f"{measure} of {benchmark.dataset} has {len(chosen)} numbers ({types}) for one task"
-        faults.append(Fault(OPTION, "", problem, f"a task that holds {BIAS_TYPE}, or a dataset of one category"))
+        faults.append(Fault(OPTION, "", problem, f"a task that contains {BIAS_TYPE}, or a dataset of one category"))
     if faults:
         raise InputError(faults)
     for row, task in zip(chosen.iter_rows(named=True), tasks, strict=True):

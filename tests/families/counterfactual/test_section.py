@@ -56,8 +56,10 @@ def test_a_wrong_value_of_a_counterfactual_dataset_is_one_fault(content: dict[st
 
 def test_a_counterfactual_dataset_must_name_its_family() -> None:
     has, expected = "c.yaml, datasets.moods: has title, task, labels, templates", "expected `family: counterfactual`"
-    assert faults_of(with_moods(("family",))) == [f"{has}, groups; {expected} beside them"]
-    assert faults_of(with_moods(("family", "groups"), templats="x")) == [f"{has}, templats; {expected} beside them"]
+    assert faults_of(with_moods(("family",))) == [f"{has}, groups; {expected} together with them"]
+    assert faults_of(with_moods(("family", "groups"), templats="x")) == [
+        f"{has}, templats; {expected} together with them"
+    ]
 
 
 def test_an_index_is_an_argument() -> None:

@@ -94,4 +94,4 @@ def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> N
     rows = tuple(Decision("Approve?", str(number), 20.0, "male", "white") for number in range(100_001))
     lists = Decisions(files_of(tmp_path, []), rows)
     (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", "decisions", lists)
-    assert fault.problem == "none, and the dataset asks generative models 100,001 instances"
+    assert fault.problem == "none, although the dataset asks generative models 100,001 instances"

@@ -140,4 +140,4 @@ def test_a_dataset_needs_a_sample_from_so_many_instances_on(tmp_path: Path) -> N
     )
     assert [*grid.family("some").list_faults(grid, "c.yaml", "some", ALONE, of_two)] == []
     (fault,) = grid.family("some").list_faults(grid, "c.yaml", "some", ALONE, of_three)
-    assert fault.problem == "none, and the dataset asks generative models 120,000 instances"
+    assert fault.problem == "none, although the dataset asks generative models 120,000 instances"

@@ -81,8 +81,8 @@ def test_claims_are_over_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prompts", "problem"),
     [
-        (("{statement}", "{statement}"), "1.txt: the prompt of 0.txt again; expected prompts that differ"),
-        (("Yes or No?",), "0.txt: {statement} is 0 times in the prompt; expected {statement} once"),
+        (("{statement}", "{statement}"), "1.txt: the same prompt as 0.txt; expected different prompts"),
+        (("Yes or No?",), "0.txt: {statement} appears 0 times in the prompt; expected {statement} once"),
         (("{statement} [question]",), "0.txt, line 1: nothing fills [question]; expected {statement} once"),
     ],
 )

@@ -218,4 +218,4 @@ def test_prompts_that_are_the_same_or_have_one_letter_are_refused(tmp_path: Path
     _, faults = read_word_lists(replace(files, prompts=paths))
     alike, again = [str(fault).replace(f"{tmp_path}/", "") for fault in faults]
     assert alike == "b.txt: the options have A; expected each option on its own line after its letter: `A. [option1]`"
-    assert again == "c.txt: the prompt of a.txt again; expected prompts that differ"
+    assert again == "c.txt: the same prompt as a.txt; expected different prompts"

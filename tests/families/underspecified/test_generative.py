@@ -217,7 +217,7 @@ def test_a_variant_of_generative_models_needs_a_prompt_and_others_have_none() ->
 
 
 def test_many_instances_for_generative_models_must_be_meant() -> None:
-    with pytest.raises(InputError, match=r"datasets.religion.sample: none, and .* 184,800 instances") as caught:
+    with pytest.raises(InputError, match=r"datasets.religion.sample: none, although .* 184,800 instances") as caught:
         load_word_lists(parse_config(config(), "c.yaml"))
     assert "expected `sample: {units: N}`, in swap groups of four, or `sample: all`" in str(caught.value)
     for keys in ({"sample": "all"}, {"sample": {"units": 5}}, {"limit": {"subjects": 3}}):
@@ -249,8 +249,8 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[question]\nA. [option1]\nAnswer:", "[option2] is 0 times in the prompt"),
-        ("[question] [question]\nA. [option1]\nB. [option2]", "[question] is 2 times in the prompt"),
+        ("[question]\nA. [option1]\nAnswer:", "[option2] appears 0 times in the prompt"),
+        ("[question] [question]\nA. [option1]\nB. [option2]", "[question] appears 2 times in the prompt"),
         ("[question]\nA. [option1]\nA. [option2]", "the options have A"),
         ("[question]\nIs it [option1] or [option2]?", "the options have no letter"),
         ("[question] [subj1]\nA. [option1]\nB. [option2]", "line 1: nothing fills [subj1]"),

@@ -89,7 +89,12 @@ LETTER = [one(is_male=True), one(is_male=False)]
 @pytest.mark.parametrize(
     ("probe", "items", "data", "told"),
     [
-        ("HiringAnProbe", HIRED, {}, "does not tell the gender of names; expected a YAML file with the keys 'log' and"),
+        (
+            "HiringAnProbe",
+            HIRED,
+            {},
+            "whose log does not contain the gender of names; expected a YAML file with the keys 'log' and",
+        ),
         ("HiringAnProbe", HIRED, {"names": "name,sex\nEmil Fox,male"}, "line 1: no column 'gender'"),
         ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,man"}, "line 2: the gender 'man'; expected one of f"),
         ("HiringAnProbe", HIRED, {"names": "name,gender\nEmil Fox,male"}, "lacks 'Karl Roe', 'Emma Fox', 'Rosa Roe',"),

@@ -84,7 +84,10 @@ def test_the_last_state_of_a_log_becomes_tables(tmp_path: Path) -> None:
         ("", "contains no lines; expected the log of a probe of GenderBench"),
         ("{\n", "line 1: not JSON"),
         ('{"class": "ChessProbe", "marks": {}}\n', "line 1: has no key probe_state; expected the log of a probe"),
-        (json.dumps({"probe_state": state("POPULATED")}), "line 1: a probe that is 'status.POPULATED'; expected one"),
+        (
+            json.dumps({"probe_state": state("POPULATED")}),
+            "line 1: a probe that is 'status.POPULATED'; expected a probe with answers",
+        ),
         (json.dumps({"probe_state": state(probe_items=[])}), "line 1, probe_items: []; expected 1 or more entries"),
         (json.dumps({"probe_state": state(marks=3)}), "line 1, marks"),
     ],

@@ -236,7 +236,7 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "texts for a dataset that reads scores": (
         "inspect", "scored", lambda folder: INSPECT / "bbq_own_items.eval",
-        "scored: no log-likelihoods of options, which the dataset needs; expected those of each option, or "
+        "scored: no log-likelihoods of options, which the dataset needs; expected a log-likelihood for each option, or "
         "`answers: written`",
     ),
     "a file that is no log": (

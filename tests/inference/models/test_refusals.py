@@ -69,7 +69,7 @@ def test_tokens_that_the_model_does_not_know_are_refused(
     more = {"labels": LABELS} if task == "text-classification" else {"max_tokens": None} if task in ENCODERS else {}
     known = len(tokenizer) - 1
     with pytest.raises(
-        ModelError, match=rf"tiny: instance 1 has the token {known}, and the model knows {known} tokens"
+        ModelError, match=rf"tiny: instance 1 has the token {known}, but the model knows only {known} tokens"
     ):
         ours.predict(**more)
 

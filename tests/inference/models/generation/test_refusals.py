@@ -20,7 +20,9 @@ ROW = {"system": "Be short.", "text": "Is it true? Answer:", "candidates": ["Yes
     ("template", "reason"), [(WITHOUT_SYSTEM, "No system role"), (FORGETS_SYSTEM, "it leaves it out")]
 )
 def test_a_template_that_refuses_a_system_text(written_cell: Cells, template: str, reason: str) -> None:
-    with pytest.raises(ModelError, match=rf"chat template takes no system text \({reason}\); expected one that does"):
+    with pytest.raises(
+        ModelError, match=rf"chat template takes no system text \({reason}\); expected a template that does"
+    ):
         written_cell([ROW], "llama", template).predict()
     assert len(written_cell([ROW | {"system": None}], "llama", template).predict()) == 1
 
@@ -65,7 +67,7 @@ def test_tokens_that_the_model_does_not_know(tmp_path: Path, place: str, answer:
     if (place, answer) == ("candidates", "text"):
         assert len(ours.predict(answer=answer, generation=Generation(max_tokens=2).model_dump())) == 2
         return
-    with pytest.raises(ModelError, match=rf"instance 1 has the token {known}, and the model knows {known} tokens"):
+    with pytest.raises(ModelError, match=rf"instance 1 has the token {known}, but the model knows only {known} tokens"):
         ours.predict(answer=answer)
 
 

@@ -17,7 +17,7 @@ PRICE = {"input": 1000.0, "output": 2000.0}
 def test_a_cell_stops_before_its_limit_is_passed_and_goes_on_from_there(serve: Servers, cell: Cells) -> None:
     server = serve()
     limited = cell(server, 100, price=PRICE, max_cost=1.0, generation={"max_tokens": 5})
-    message = r"max_cost 1: 0\.\d+ is spent, and the other \d+ requests would cost about \d+\.?\d*"
+    message = r"max_cost 1: 0\.\d+ is spent, and the remaining \d+ requests would cost about \d+\.?\d*"
     with pytest.raises(ModelError, match=message):
         limited.ask()
     bill = bill_of(limited.folder)

@@ -237,7 +237,7 @@ def test_a_store_that_is_no_file(serve: Servers, cell: Cells) -> None:
     ours = cell(serve(), 2)
     ours.folder.mkdir(parents=True, exist_ok=True)
     ours.store.symlink_to("/dev/full")
-    with pytest.raises(Exception, match=r"requests.jsonl: not a file; expected a store of answers"):
+    with pytest.raises(Exception, match=r"requests.jsonl: is not a file; expected a store of answers"):
         ours.ask()
 
 
@@ -272,7 +272,7 @@ def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
         (b'{"detail": "not here"}', "422 not here"),
         (b"<html>\n <b>Bad</b> gateway</html>", "422 <html> <b>Bad</b> gateway</html>"),
         (b'{"error": {"message": "\\ud83d"}}', "422 ?"),
-        (b"", "422 without a word"),
+        (b"", "422 without a message"),
         (b"\xff" * 9999, "422 " + "\ufffd" * 500),
     ],
 )
@@ -298,7 +298,7 @@ def test_blocks_of_anthropics_protocol(serve: Servers, cell: Cells, name: str) -
     if text is not None:
         assert set(ours.ask()["response"]) == {text}
         return
-    with pytest.raises(ModelError, match="not one of Anthropic's protocol"):
+    with pytest.raises(ModelError, match="an answer that does not follow Anthropic's protocol"):
         ours.ask()
     assert not [line for line in ours.lines if "text" in line]
 

@@ -93,7 +93,7 @@ def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None
     assert "server" not in Endpoint(**section["endpoint"]).deciding_keys()
     assert "server" not in Endpoint(**ENDPOINT).deciding_keys()
     monkeypatch.setenv("HOST_OF_TESTS", "a host:x")
-    with pytest.raises(InputError, match="is no address; expected one such as"):
+    with pytest.raises(InputError, match="is not an address; expected one such as"):
         server_of(section)
 
 

@@ -168,7 +168,7 @@ def test_a_template_that_writes_the_date_is_warned_of(
 ) -> None:
     record = make_record(None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False)
     warn_of_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
-    assert ("model served: its chat template writes today's date" in caplog.text) == warns
+    assert ("model served: its chat template contains today's date" in caplog.text) == warns
 
 
 def test_answers_of_a_served_model_are_those_of_its_weights(tmp_path: Path) -> None:

@@ -87,7 +87,9 @@ def test_a_store_of_another_version_is_refused(serve: Servers, cell: Cells, firs
     ours = cell(server, 3)
     ours.folder.mkdir(parents=True, exist_ok=True)
     ours.store.write_text(first + "\n")
-    with pytest.raises(UserError, match=r"requests.jsonl: not a store of answers that this version .* move the file"):
+    with pytest.raises(
+        UserError, match=r"requests.jsonl: is not a store of answers that this version .* move the file"
+    ):
         ours.ask()
     assert ours.store.read_text() == first + "\n"
     assert paid(server) == 0

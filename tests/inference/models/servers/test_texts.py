@@ -77,7 +77,7 @@ def test_a_model_of_another_name_is_told(serve: Servers, cell: Cells, caplog: py
     assert "has answered" not in caplog.text
     ours = cell(serve(model="large"), 4)
     ours.ask()
-    assert "was asked for small, and large has answered" in caplog.text
+    assert "was asked for small, but large answered" in caplog.text
 
 
 def test_no_more_are_under_way_than_may_be(serve: Servers, cell: Cells) -> None:
