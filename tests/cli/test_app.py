@@ -81,7 +81,7 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
         "docs/measures.md": ("scores", "| `accuracy` | one number | classes |"),
         "docs/validity.md": ("validity flags", "| `clusters` |"),
         "docs/generative.md": ("measures of statement", "| `error_macro` | error rate by template: mean"),
-        "docs/probes.md": ("measures of probe", "| `by_group` | of a group: what a metric compares"),
+        "docs/probes.md": ("measures of probe", "| `by_group` | of a group: the value of one group"),
         "docs/rewriting.md": ("measures of rewriting", "| `similarity` |"),
         "docs/public-benchmarks/bbq.md": ("measures of multiple_choice", "| `bias_ambiguous` |"),
         "docs/public-benchmarks/discrim-eval.md": ("measures of decision", "| `yes_share` |"),

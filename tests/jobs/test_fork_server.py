@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,6 +39,7 @@ sys.stdin.read()
 """
 BEGIN = """
 import sys
+import tempfile
 from biasgrid.jobs.start import hand_over
 
 hand_over(["colorsys", "logging"])
@@ -293,8 +295,15 @@ def test_processes_that_a_job_starts_write_as_they_like(start: Callable[..., sub
     assert (tmp_path / "output").exists()
 
 
-def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(tmp_path: Path):
-    folders = {name: tmp_path / f"{FOLDER_PREFIX}{name}" for name in ("killed", "empty", "new", "at work")}
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path leaves room for that of a socket, of which Linux takes 108 bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(short_folder: Path):
+    folders = {name: short_folder / f"{FOLDER_PREFIX}{name}" for name in ("killed", "empty", "new", "at work")}
     for folder in folders.values():
         folder.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as at_work:
@@ -307,7 +316,7 @@ def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(tmp_p
         for name in ("killed", "empty", "at work"):
             os.utime(folders[name], (before, before))
         command = [sys.executable, "-c", SNAKEMAKE]
-        environment = os.environ | {"TMPDIR": str(tmp_path)}
+        environment = os.environ | {"TMPDIR": str(short_folder)}
         environment.pop(FORK_SERVER_ADDRESS, None)
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -325,6 +334,7 @@ def test_what_is_imported_beforehand_starts_no_threads():
     """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a new one."""
     code = f"""
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 

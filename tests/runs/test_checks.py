@@ -129,7 +129,9 @@ def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path
     subjects = tmp_path / "word_lists" / "subjects.txt"
     subjects.write_text("[subj] African-American\n[subj] Ann\n")
     lists = load_word_lists(config := read_grid(path))
-    with pytest.raises(InputError, match=r"variants.lm-tiny: nothing to ask, as too few subjects are one token of the"):
+    with pytest.raises(
+        InputError, match=r"variants.lm-tiny: nothing to ask, because too few subjects are a single token of the"
+    ):
         refuse_unknown_subjects(config, lists)
 
 

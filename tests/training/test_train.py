@@ -207,12 +207,12 @@ def test_words_behind_tabs_are_the_tokens_in_the_place_of_the_mask(
     ("content", "messages"),
     [
         ("\n \n", ["has no text"]),
-        ("[MASK] sang.\tAnn\nBea sang.\tBea", ["line 2: [MASK] is 0 times in the text before the first tab"]),
-        ("[MASK] met [MASK].\tAnn", ["line 1: [MASK] is 2 times"]),
+        ("[MASK] sang.\tAnn\nBea sang.\tBea", ["line 2: [MASK] appears 0 times in the text before the first tab"]),
+        ("[MASK] met [MASK].\tAnn", ["line 1: [MASK] appears 2 times"]),
         ("[MASK] sang.\n[MASK] lost.\tAnn\t", ["line 1: no word after a tab", "line 2: an empty word after a tab"]),
         (
             "[MASK] sang.\tZoë\tAnn met\tAnn",
-            ["line 1: 'Zoë' is not a single known token", "line 1: 'Ann met' is not one"],
+            ["line 1: 'Zoë' is not a single known token", "line 1: 'Ann met' is not a single known token"],
         ),
         (f"{CONTEXT} {CONTEXT} [MASK].\tAnn", ["line 1: [MASK] is not among the first 32 tokens"]),
     ],

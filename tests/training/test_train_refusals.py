@@ -83,7 +83,9 @@ def test_sequences_longer_than_the_models_positions_are_refused(
     tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     checkpoint, lines = tiny_checkpoint("roberta", "fill-mask"), written(tmp_path, "the cook lied " * 200)
-    expected = "data: a sequence has 384 tokens, and the model has positions for 128; expected hyperparameters.max_len"
+    expected = (
+        "data: a sequence has 384 tokens, but the model has positions for only 128; expected hyperparameters.max_len"
+    )
     with pytest.raises(InputError, match=expected):
         train("fill-mask", checkpoint, [lines], tmp_path / "out", Hyperparameters(), threads=1)
     fitting = Hyperparameters(max_length=128, epochs=1)

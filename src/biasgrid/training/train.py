@@ -181,8 +181,8 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
     if lacking:
         raise ModelError(
-            f"{name}: the weights are not those of config.json ({len(lacking)} of {len(body)} tensors are missing, "
-            f"such as {lacking[0]}, and would start with random values); expected both from one model"
+            f"{name}: the weights do not match config.json ({len(lacking)} of {len(body)} tensors are missing, "
+            f"such as {lacking[0]}, and would start with random values); expected both from the same model"
         )
 
 

@@ -135,4 +135,4 @@ def test_faults_name_their_lines_and_ask_nothing(folders: Path, tmp_path: Path) 
     nothing = RUNNER.invoke(app, ["ask", str(folders / "qa")], input="\n")
     assert "nothing is asked; expected CONTEXT | QUESTION" in nothing.stderr
     both = RUNNER.invoke(app, ["ask", str(folders / "qa"), "x | y", "--file", str(tmp_path / "x")])
-    assert "expected one of them" in both.stderr
+    assert "expected only one of them" in both.stderr

@@ -132,7 +132,9 @@ def test_pronouns_that_a_model_cannot_be_asked_for_are_left_out_with_a_note(fold
         datasets = {"gender": {"pronouns": pronouns}, "religion": {}}
         assert list(leave_out_pronouns(datasets, [answering])) == []
         notes = list(leave_out_pronouns(datasets, [answering, masked]))
-        assert notes == ([] if are_kept else ["gender: pronouns are left out, as xe is not one token of the model"])
+        assert notes == (
+            [] if are_kept else ["gender: pronouns are left out, because xe is not a single token of the model"]
+        )
         assert ("pronouns" in datasets["gender"]) == are_kept
 
 
@@ -253,7 +255,7 @@ def test_init_writes_a_config_without_faults(folders: Path, tmp_path: Path, monk
     assert "12 cells" in told.output
     again = RUNNER.invoke(app, line)
     assert again.exit_code == 2
-    assert "there is a" in again.output
+    assert "mine.yaml already exists" in again.output
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_files_that_are_gone_are_named(folder: Path) -> None:
 def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> None:
     record = record_of(folder) | {"checkpoint": "no/such-model", "folder": None, "revision": "0" * 40}
     with pytest.raises(
-        ModelError, match=r"no/such-model: this machine's cache of the hub, .* has no config.json, model"
+        ModelError, match=r"no/such-model: this machine's cache of the hub, .* no longer has config.json, model"
     ):
         folder_of(record)
 

@@ -81,7 +81,7 @@ def test_content_that_is_not_what_the_hub_says_is_refused_and_not_kept(
 ) -> None:
     repository.damaged.add(file)
     message = fetch(environment, "tiny/model")["error"]
-    assert f"tiny/model at revision {COMMIT}: the download does not match what {hub.address} says" in message
+    assert f"tiny/model at revision {COMMIT}: the download does not match what {hub.address} lists" in message
     assert f"{file} ({'sha256' if file == 'model.safetensors' else 'git-sha1'} " in message
     assert "It was removed. Run again; if that does not help" in message
     repository.damaged.clear()

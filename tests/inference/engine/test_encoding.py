@@ -221,7 +221,7 @@ def test_texts_whose_words_depend_on_their_neighbours_are_tokenized_each_by_itse
     merge_across_texts(tokenizer.backend_tokenizer)
     monkeypatch.setattr("biasgrid.inference.engine.segments.FEW", 10)
     made, whole = tokenize(tokenizer, many_texts()), tokenize_whole(tokenizer, many_texts())
-    assert "texts are not the tokens of their words" in caplog.text
+    assert "the tokens of a text are not those of its words" in caplog.text
     assert np.array_equal(made.ids, whole.ids)
 
 

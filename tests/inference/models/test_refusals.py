@@ -112,7 +112,7 @@ def test_a_tokenizer_without_mask_token_is_refused(cell: Cells) -> None:
 
 def test_subjects_of_several_tokens_are_refused(cell: Cells) -> None:
     ours = with_instances(cell("bert", "fill-mask"), mask="[MASK]", names=["Ann", "Carl", "African-American"])
-    with pytest.raises(ModelError, match="'African-American' is not one token of this model; expected one-token"):
+    with pytest.raises(ModelError, match="'African-American' is not a single token of this model; expected one-token"):
         ours.predict()
 
 
@@ -131,5 +131,5 @@ def test_a_damaged_instances_table_is_refused(cell: Cells) -> None:
     ours = cell("bert", "question-answering")
     path = ours.folder / "instances.parquet"
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(Exception, match=r"instances.parquet: not a readable instances table"):
+    with pytest.raises(Exception, match=r"instances.parquet: is not a readable biasgrid table"):
         ours.predict()

@@ -103,7 +103,7 @@ def test_other_architectures_share_what_they_can(
     ours = written_cell(rows("A", "nobody"), architecture)
     with caplog.at_level(logging.WARNING):
         said = ours.predict()
-    assert ("every prompt is read whole" in caplog.text) is not shares
+    assert ("each prompt is read as a whole" in caplog.text) is not shares
     assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
 
 

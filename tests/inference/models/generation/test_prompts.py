@@ -74,7 +74,7 @@ def test_a_template_that_drops_what_is_asked_is_refused(
     written_cell: Cells, template: str, text: str, answer: str
 ) -> None:
     cell = written_cell(rows(text), "llama", template)
-    message = rf"leaves out what is asked: '{text[:-1]}.' is not in the prompt .*set `chat_template: false`"
+    message = rf"leaves out the question: '{text[:-1]}.' is not in the prompt .*set `chat_template: false`"
     with pytest.raises(ModelError, match=message):
         cell.predict(answer=answer)
     assert len(cell.predict(answer=answer, chat_template=False)) == 1
@@ -83,7 +83,7 @@ def test_a_template_that_drops_what_is_asked_is_refused(
 def test_texts_that_become_one_prompt_are_refused_with_both(written_cell: Cells) -> None:
     texts = ["Who lies? ", *(f"Who lies, {number}?" for number in range(3)), "Who lies?"]
     with pytest.raises(
-        ModelError, match=r"texts 'Who lies\? ' and 'Who lies\?' have one prompt, '<\|user\|>.*Who lies"
+        ModelError, match=r"texts 'Who lies\? ' and 'Who lies\?' have the same prompt, '<\|user\|>.*Who lies"
     ):
         written_cell(rows(*texts), "llama", TRIMS).predict()
     # What is asked twice may have one prompt.
