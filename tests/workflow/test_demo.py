@@ -263,6 +263,7 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
     }
     project = SlurmProject(demo.clone(tmp_path / "project").folder, demo.file)
     project.ask_for_gpus()
+    project.submit_shards_alone()
     for made in ("predictions", "timings"):
         shutil.rmtree(project.folder / grid.results / made)
     project.run(*map(str, shards.values()))
@@ -277,7 +278,7 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
             "TresPerJob": "gres:gpu:1",
             "Partition": "gpu",
             "MinMemoryNode": "6000M",
-            "TimeLimit": "04:00:00",
+            "TimeLimit": "01:30:00",
             "Requeue": "1",
         }
         assert job["JOB_GRES"] == "gpu:pretended:1"

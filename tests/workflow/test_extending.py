@@ -132,7 +132,7 @@ def test_a_plugins_code_runs_again_what_is_made_with_it(
     ("old", "new", "message"),
     [
         ('pl.lit("gap")', 'pl.lit("spread")', "measured 'spread', which its `measures` does not declare"),
-        ("left_out=pl.lit(0)", 'left_out=pl.lit("none")', "made a table that does not fit its schema ("),
+        ("left_out=pl.lit(0)", 'left_out=pl.lit("none")', "made a table that does not match its schema ("),
     ],
 )
 def test_measures_that_are_not_as_declared_are_refused(

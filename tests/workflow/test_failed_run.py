@@ -22,7 +22,7 @@ def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(fail
     told = manifest(failed)
     (failure,) = told["failures"]
     assert (failure["rule"], failure["log"]) == ("predict", LOG)
-    assert failure["error"].startswith("results/instances/religion/qa.parquet: not a readable instances table")
+    assert failure["error"].startswith("results/instances/religion/qa.parquet: is not a readable instances table")
     states = {(cell["dataset"], cell["model"]): cell["state"] for cell in told["cells"]}
     assert states.pop(("religion", "answering")) == "failed"
     assert set(states.values()) == {"done"}
@@ -39,7 +39,7 @@ def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(fail
 def test_audit_and_status_tell_of_a_failed_run(failed: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     found = failed.audited()
     assert found.exit_code == 1
-    assert f"The last run failed in predict ({LOG}): results/instances/religion/qa.parquet: not a" in found.stdout
+    assert f"The last run failed in predict ({LOG}): results/instances/religion/qa.parquet: is not a" in found.stdout
     assert "unmade   results/measures/religion/answering.parquet" in found.stdout
     assert found.stdout.endswith("To make them again:\n  snakemake --configfile config/small.yaml --cores all\n")
     told = json.loads(failed.audited("--json").stdout)

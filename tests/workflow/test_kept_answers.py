@@ -65,8 +65,8 @@ def test_a_grid_is_answered_without_a_request(server: ModelServer, tmp_path: Pat
     project.run(*TABLES)
     assert server.bodies == []
     said = warnings_of(project)
-    named = "the manifest names" if has_manifest else "the config names"
-    assert said.count(f"from now on they count as answers of {server.url}, which {named}") == 2
+    named = "manifest" if has_manifest else "config"
+    assert said.count(f"from now on they count as answers of {server.url}, the address in the {named}") == 2
     assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
     # Another port, another path or another name is another server, which is asked everything.
     with serving(knows={"logprobs", "echo"}) as other:

@@ -117,7 +117,7 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
     results, manifest = "results/try-my-model", json.loads(Path("results/try-my-model/manifest.json").read_text())
     refused = CliRunner().invoke(app, ["reference", "add", results])
     assert refused.exit_code == 2
-    assert "has no model of the hub" in refused.stderr
+    assert "has no model from the hub" in refused.stderr
     said(f"biasgrid reference add {results} --model my-model --name mine")
     cells = {cell["dataset"]: cell for cell in json.loads(Path("references/mine.json").read_text())["cells"]}
     cell = cells["gender"]
@@ -155,7 +155,7 @@ def test_a_larger_limit_asks_only_what_is_new(within: Path) -> None:
     # Measures, figures and the report of more rows are made as before.
     line = [sys.executable, "-m", *shlex.split(run), "--snakefile", str(ROOT / "Snakefile"), "--until", "predict"]
     subprocess.run(line, env=os.environ | shared_starter(), capture_output=True, check=True)
-    (told,) = re.findall(r"were found in what earlier runs had finished", PAGE)
+    (told,) = re.findall(r"of these rows come from earlier runs", PAGE)
     assert told in said(status)
 
 
