@@ -116,7 +116,7 @@ def test_a_cell_that_lacks_predictions_is_not_reported(project: Project):
 @pytest.mark.parametrize(
     ("removed", "named"),
     [
-        ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+parquet"),
+        ("predictions/gender/answering/1-of-2.parquet", r"(\.answers|predictions)/gender/answering/\S+(parquet|keys)"),
         ("plots/gender", r"plots/gender/\w+.(svg|png)"),
         *(
             pytest.param(removed, named, marks=pytest.mark.long)
