@@ -23,7 +23,6 @@ import torch
 from stopwatch import measure, print_table, processor_seconds_of
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-from biasgrid.inference.engine.autotune import processor_of
 from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
 from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
@@ -202,7 +201,6 @@ def main() -> None:
     torch.set_num_threads(1)
     model = make_model()
     use_one_dnn(model)
-    print(f"Processor: {processor_of(model.device)}\n")
     header = ["texts behind", "transformers, tokens/s", "engine, tokens/s", "ratio", "computed alone", "same texts"]
     print_table(header, list(text_lines(model)))
     print()

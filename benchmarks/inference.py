@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from os import getloadavg
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,7 +27,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForQuestionAnswering, 
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.expand import expand
 from biasgrid.families.underspecified.reading import read
-from biasgrid.inference.engine.autotune import find_tuning, processor_of
+from biasgrid.inference.engine.autotune import find_tuning
 from biasgrid.inference.engine.hardware import set_precision
 from biasgrid.inference.engine.libraries.one_dnn import use_one_dnn
 from biasgrid.inference.engine.libraries.openvino import OpenVinoEncoder
@@ -121,7 +120,6 @@ def main() -> None:
         "fill-mask": (masked, statements, FillMask, MaskChoices(), run_fill_mask_pipeline),
         "question-answering": (answering, questions, QuestionAnswering, SpanChoices(), run_padded_batches),
     }
-    print(f"{processor_of(torch.device('cpu'))}; load {getloadavg()[0]:.0f}")
     table = []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
 

@@ -67,8 +67,8 @@ def peak_mb() -> float:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table in Markdown, and keeps all tables of the script with the processor that they were measured on."""
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
-    print(*lines, sep="\n", flush=True)
+    measured = f"Measured on an {processor()}, load {os.getloadavg()[0]:.0f}."
+    print(*([] if _tables else [measured, ""]), *lines, sep="\n", flush=True)
     _tables.append("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    measured = f"Measured on an {processor()}, load {os.getloadavg()[0]:.0f}."
     (RESULTS / f"{Path(sys.argv[0]).stem}.md").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")

@@ -69,7 +69,10 @@ def test_the_command_line_prints_it(results: Path):
 
 @pytest.mark.parametrize(
     ("key", "problem"),
-    [("precision", "its precision differs from that of"), ("instances_sha256", "its instances_sha256 differs from that of")],
+    [
+        ("precision", "its precision differs from that of"),
+        ("instances_sha256", "its instances_sha256 differs from that of"),
+    ],
 )
 def test_shards_that_were_made_differently_are_no_cell(results: Path, tmp_path: Path, key: str, problem: str):
     path = results / f"predictions/{CELL}/1-of-1.parquet"
