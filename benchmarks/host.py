@@ -134,6 +134,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     from biasgrid.base.references import load_reference
     from biasgrid.inference.engine import local
     from biasgrid.inference.engine.settings import InferenceSettings
+    from biasgrid.inference.models.predict import with_keys
     from biasgrid.inference.models.registry import BACK_ENDS
     from biasgrid.tables.instances import read_requests
 
@@ -150,7 +151,7 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
 
         # A device that sleeps leaves the processor free, as a GPU does.
         chunks.chunk_beginnings = partial(on_a_gpu, chunks.chunk_beginnings)
-    asked = read_requests(file)
+    asked = with_keys(read_requests(file))
     return lambda: load_reference(entry.path).open({}, settings, asked), asked
 
 

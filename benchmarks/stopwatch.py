@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ _tables: list[str] = []
 def _timed(send: Any, work: Callable[[], Any]) -> None:
     work_done = work()
     seconds = work_done if isinstance(work_done, float) else None
-    send.send((seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+    send.send((seconds, peak_mb()))
 
 
 def measure(work: Callable[[], float]) -> tuple[float, float]:
@@ -71,4 +70,4 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(*([] if _tables else [measured, ""]), *lines, sep="\n", flush=True)
     _tables.append("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{Path(sys.argv[0]).stem}.md").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")
+    (RESULTS / f"{Path(sys.argv[0]).stem}.txt").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")

@@ -40,7 +40,7 @@ def demo_findings(results: Path) -> str:
 
 def benchmark_tables(folder: Path) -> Makers:
     """Returns the tables of benchmarks by the name of their script."""
-    return {f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8") for path in folder.glob("*.md")}
+    return {f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8") for path in folder.glob("*.txt")}
 
 
 def write_tables(path: Path, makers: Makers) -> None:
