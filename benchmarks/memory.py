@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from expansion import again, gender, write
-from stopwatch import peak_mb, print_table
+from stopwatch import peak_mb, print_growth
 
 SHARD_ROWS = 1_372_000
 """Rows of a shard of the standard grid: a quarter of the dataset."""
@@ -102,11 +102,7 @@ def main() -> None:
             for name in stages:
                 found[name].append(in_process(name, Path(folder), times))
     rows = [f"{4 * SHARD_ROWS * times:,} rows" for times in given.times]
-    table = []
-    for name, runs in found.items():
-        figures = (f"{run['peak_mb']:,.0f} MB, {run['seconds']:.1f} s" for run in runs)
-        table.append([name, *figures, f"{runs[-1]['peak_mb'] / runs[0]['peak_mb']:.2f}"])
-    print_table(["most memory, seconds of the processor", *rows, "memory, ratio"], table)
+    print_growth(rows, found)
 
 
 if __name__ == "__main__":

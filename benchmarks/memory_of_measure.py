@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stopwatch import peak_mb, print_table
+from stopwatch import peak_mb, print_growth
 
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 FAMILY = "biasgrid.families.underspecified"
@@ -171,11 +171,7 @@ def main() -> None:
                 runs.append(in_process(name, folder))
                 print(name, times, runs[-1], file=sys.stderr, flush=True)
     rows = [f"{GENDER_ROWS * times:,} rows" for times in given.times]
-    table = []
-    for name, runs in found.items():
-        figures = (f"{run['peak_mb']:,.0f} MB, {run['seconds']:.1f} s" for run in runs)
-        table.append([name, *figures, f"{runs[-1]['peak_mb'] / runs[0]['peak_mb']:.2f}"])
-    print_table(["most memory, seconds of the processor", *rows, "memory, ratio"], table)
+    print_growth(rows, found)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +71,21 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     _tables.append("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{Path(sys.argv[0]).stem}.txt").write_text("\n\n".join([measured, *_tables]) + "\n", encoding="utf-8")
+
+
+def print_growth(sizes: Sequence[str], found: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
+    """Prints how memory grows with the size of a dataset.
+
+    Args:
+        sizes: what each size is called.
+        found: for each stage, `peak_mb` and `seconds` of the processor at each size.
+    """
+    rows = [
+        [
+            name,
+            *(f"{run['peak_mb']:,.0f} MB, {run['seconds']:.1f} s" for run in runs),
+            f"{runs[-1]['peak_mb'] / runs[0]['peak_mb']:.2f}",
+        ]
+        for name, runs in found.items()
+    ]
+    print_table(["most memory, seconds of the processor", *sizes, "memory, ratio"], rows)
