@@ -14,7 +14,7 @@ from small_measures import with_options
 from small_tables import predictions_of, write_instances
 from worlds import Array
 
-from biasgrid.families.cell import measure_cell, observe_cell
+from biasgrid.families.cell import measure_cell, observe_in_parts, whole_table
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.counterfactual.keys import KEYS
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
@@ -76,8 +76,8 @@ def from_files(folder: Path, task: str, **options: Any) -> MeasuredCases:
     """Measures the cell in a folder, and checks its tables."""
     paths, chosen = (folder / "instances.parquet", [folder / "predictions.parquet"]), ALL | {"task": task} | options
     tables = measure_cases(*paths, chosen)
-    observed = observe_cell("biasgrid.families.counterfactual", *paths, TASK_ANSWERS[task], chosen, "a cell")
-    validate_table(observed, OBSERVATIONS, folder)
+    observed = observe_in_parts("biasgrid.families.counterfactual", *paths, TASK_ANSWERS[task], chosen, "a cell")
+    validate_table(whole_table(observed), OBSERVATIONS, folder)
     for table, schema in zip(tables, (SUMS, MEASURES, EVIDENCE, EVIDENCE_PARTS), strict=True):
         validate_table(table, schema, folder)
     return tables

@@ -203,26 +203,6 @@ def parts_of(
     return list(recompute_measures(measure, whole_table(observations), options, settings))
 
 
-def observe_cell(
-    family: str,
-    instances_path: Path,
-    prediction_paths: Sequence[Path],
-    answer: str,
-    options: Mapping[str, Any],
-    name: str,
-    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
-) -> pl.DataFrame:
-    """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
-
-    Raises:
-        TableError: a file does not fit its schema, or its rows contradict each other.
-        IncompleteCell: not every instance has exactly one prediction.
-    """
-    return whole_table(
-        observe_in_parts(family, instances_path, prediction_paths, answer, options, name, scorer_predictions)
-    )
-
-
 def observe_in_parts(
     family: str,
     instances_path: Path,
@@ -232,7 +212,14 @@ def observe_in_parts(
     name: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Observations:
-    """Reads a cell, part by part where the family has a `UNIT`; see `observe_cell`."""
+    """Reads a cell and says what each thing that is measured was answered; see `measure_cell`.
+
+    It is read part by part where the family has a `UNIT`.
+
+    Raises:
+        TableError: a file does not fit its schema, or its rows contradict each other.
+        IncompleteCell: not every instance has exactly one prediction.
+    """
     keys, stages = load(stage(family, "keys")).KEYS, load(stage(family, "measures"))
     read, said, unit = (getattr(stages, columns, None) for columns in ("READ", "SAID", "UNIT"))
     files = (instances_path, prediction_paths, keys, answer, name)

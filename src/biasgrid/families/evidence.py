@@ -134,8 +134,8 @@ class Sentences:
             rows = rows.join(texts, on="instance", maintain_order="left")
         if self.said in cell.predictions.collect_schema():
             said = cell.predictions.filter(is_wanted)
-            told = said.select("instance", response=pl.col(self.said).cast(pl.String)).collect()
-            rows = rows.join(told, on="instance", how="left", maintain_order="left")
+            answers = said.select("instance", response=pl.col(self.said).cast(pl.String)).collect()
+            rows = rows.join(answers, on="instance", how="left", maintain_order="left")
             known = pl.coalesce("response", *(["said"] if "said" in rows.columns else []))
             rows = rows.with_columns(said=known).drop("response")
         return rows

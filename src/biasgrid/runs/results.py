@@ -13,7 +13,7 @@ from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.files import read_made
 from biasgrid.base.references import load, stage
 from biasgrid.config import load_config
-from biasgrid.families.cell import observe_cell
+from biasgrid.families.cell import observe_in_parts, whole_table
 from biasgrid.families.responses import read_scorers
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
@@ -72,10 +72,11 @@ class Results:
         predictions = [self.folder / path for path in facts["predictions"]]
         files = {name: (kind, str(self.folder / path)) for name, (kind, path) in facts["scorers"].items()}
         scorers = read_scorers(files, self.folder / facts["texts"], predictions) if facts["texts"] else {}
-        return observe_cell(
+        observations = observe_in_parts(
             facts["family"], self.folder / facts["instances"], predictions, facts["answer"], facts["options"],
             f"{model} on {dataset}", scorers,
         )  # fmt: skip
+        return whole_table(observations)
 
     def evidence(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns the sentences behind measures of some cells: columns of `EVIDENCE`."""
