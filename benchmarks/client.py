@@ -7,7 +7,6 @@ The server is that of the tests, which answers at once. Run `python benchmarks/c
 from __future__ import annotations
 
 import argparse
-import resource
 import socket
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import time
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
+
+from stopwatch import peak_mb, print_table
 
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries
 from biasgrid.inference.models.servers.identity import Owner
@@ -38,13 +39,13 @@ def main() -> None:
     server = subprocess.Popen([sys.executable, str(SERVER), str(port)])
     try:
         wait_for(port)
-        seconds = asked(f"http://127.0.0.1:{port}/v1", given.requests, given.concurrency)
+        seconds, processor = asked(f"http://127.0.0.1:{port}/v1", given.requests, given.concurrency)
     finally:
         server.terminate()
         server.wait()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    rate = given.requests / seconds
-    print(f"{given.requests} requests, {given.concurrency} at a time: {rate:.0f} requests/s, {memory} MB")
+    header = ["requests", "at a time", "requests/s by the clock", "milliseconds of the processor a request", "peak MB"]
+    rates = [f"{given.requests / seconds:.0f}", f"{1e3 * processor / given.requests:.1f}"]
+    print_table(header, [[f"{given.requests:,}", f"{given.concurrency}", *rates, f"{peak_mb():.0f}"]])
 
 
 def free_port() -> int:
@@ -69,8 +70,8 @@ def nobody() -> Owner:
     raise AssertionError
 
 
-def asked(url: str, count: int, concurrency: int) -> float:
-    """Asks, and returns how many seconds that took."""
+def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
+    """Asks, and returns how many seconds that took, by the clock and of the processor."""
     quiet_libraries()
     endpoint = Endpoint(url=url, model="small", concurrency=concurrency)
     access = Access(url=url, shown=url, model="small", asking=endpoint)
@@ -79,12 +80,12 @@ def asked(url: str, count: int, concurrency: int) -> float:
         for number in range(count)
     ]
     with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20, nobody) as store:
-        before = time.perf_counter()
+        before, processor = time.perf_counter(), time.process_time()
         Dispatcher(access, store, Budget(None, None)).ask(requests)
-        seconds = time.perf_counter() - before
+        taken = time.perf_counter() - before, time.process_time() - processor
         if store.bill.requests != count:
             raise SystemExit(f"{store.bill.requests} of {count} answers are stored")
-    return seconds
+    return taken
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def test_strength_without_noise_is_the_root_mean_square() -> None:
     assert group_strength(sums) == pytest.approx(np.sqrt((theta**2).mean()) / 2)
     row = strength_row(sums, StatisticsSettings())
     assert (row["n"], row["clusters"], row.get("low")) == (24, 5, None)
-    assert row["reason"] == "equal without each of its clusters and names"
+    assert row["reason"] == "the same without any one of its clusters and names"
 
 
 def test_a_cluster_of_which_nothing_was_answered_changes_nothing() -> None:

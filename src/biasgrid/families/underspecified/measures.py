@@ -201,7 +201,7 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
 def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
     """Returns the row of a number of the whole cell."""
     row = {"measure": measure, "options": "", "value": value, "n": n, "left_out": 0}
-    return pl.DataFrame([row]).with_columns(reason=pl.lit("positive for noise alone: see it corrected for noise"))
+    return pl.DataFrame([row]).with_columns(reason=pl.lit("noise alone makes it positive: see the value corrected for noise"))
 
 
 def gamma(sums: CellSums) -> Iterator[Sums]:

@@ -15,7 +15,7 @@ from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 
 FEWEST_SUBJECTS = 5
-NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects they agree fully, or all are alike"
+NO_AGREEMENT_INTERVAL = "no interval: without one of the subjects, they agree perfectly or do not vary"
 OF_SUBJECTS = ("subject",)
 """The keys of numbers that order subjects."""
 

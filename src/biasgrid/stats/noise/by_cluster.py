@@ -190,7 +190,7 @@ def interval_row(
         return {"measure": measure, "value": value, "reason": f"fewer than {FEWEST_OF_SIZE} prompt formats"}
     sources = [left_out_source(side) for side in sides]
     if not sources[0].variance[0] > 0:
-        return {"measure": measure, "value": value, "reason": f"equal without each of {clusters} clusters"}
+        return {"measure": measure, "value": value, "reason": f"the same without any one of {clusters} clusters"}
     half = float(half_width(sources, settings.alpha)[0])
     high = value + half
     if value > 0 and all((side > 0).all() for side in sides):

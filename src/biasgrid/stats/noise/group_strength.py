@@ -112,7 +112,7 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         sides.append((formats, [0] * len(formats)))
     half = half_width([of_left_out(*side) for side in sides], settings.alpha)[0]
     if not half > 0:
-        return {**shared, "value": value, "reason": "equal without each of its clusters and names"}
+        return {**shared, "value": value, "reason": "the same without any one of its clusters and names"}
     # A size is not below 0, whatever is left of it without noise.
     high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
     if value > half and all((without > 0).all() for without, _ in sides):

@@ -23,7 +23,7 @@ ITEMS = "items"
 """The factor of items; that of names is `NAMES`, of differences of two groups that of two lists."""
 RANGE_STEPS = 2001
 WILSON = "effective Wilson"
-ANY_RATIO = "the other rate may be 0, and so the ratio anything"
+ANY_RATIO = "the other rate may be 0, so the ratio can be any number"
 """Why a ratio has no interval."""
 PAIR = (0, 1)
 """The places of two groups."""
