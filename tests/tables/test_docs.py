@@ -57,7 +57,8 @@ def test_a_flag_that_families_treat_differently_has_a_row_for_each_way():
         limit = Limit(value, "problem", "remedy", withholds=withholds)
         return Measure("flag", "f", "a share", "bias", "", "share", limit=limit)
 
-    table = flag_table({"one": {"same": flag(True, 0.5)}, "two": {"same": flag(True, 0.5)}, "three": {"same": flag(False, 0.5)}})  # fmt: skip
+    of_families = {"one": flag(True, 0.5), "two": flag(True, 0.5), "three": flag(False, 0.5)}
+    table = flag_table({family: {"same": each} for family, each in of_families.items()})
     assert table.splitlines()[2:] == [
         "| `same` | one, two | a share | above 0.5 | yes | remedy |",
         "| `same` | three | a share | above 0.5 | no | remedy |",
