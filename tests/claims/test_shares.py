@@ -64,6 +64,14 @@ def test_intervals_of_differences_hold_the_truth_and_are_never_of_width_0(
         assert (found["high"] - found["low"]).min() > 0.1
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("prompts", "least", "most"), [(22, 0.88, 0.92), (60, 0.92, 0.95)])
+def test_intervals_of_rare_shares_are_somewhat_too_narrow(prompts: int, least: float, most: float) -> None:
+    # A rate of 0.1 is often 0 in 22 prompts, and then nothing varies.
+    found = estimates(pairs(np.random.default_rng(1), 2000, (0.01, 0.1), np.ones(prompts)))
+    assert least <= coverage(found, -0.09) <= most
+
+
 @LANES
 def test_groups_of_clusters_apart_hold_the_truth_too(runs: int) -> None:
     random, cases = np.random.default_rng(2), np.full(12, 3.0)
