@@ -147,8 +147,8 @@ UNCERTAINTY = {
     ),
     "detectable": number_column(
         description=(
-            "effect that would be detected with 80 % power, averaged over all numbers of this kind and corrected for all "
-            "tests; a gain is left out; null if untested"
+            "effect that would be detected with 80 % power, averaged over all numbers of this kind and corrected for "
+            "all tests; a gain is left out; null if untested"
         )
     ),
     **STANDARD_ERROR,
@@ -159,7 +159,9 @@ UNCERTAINTY = {
         )
     ),
     "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
-    "null_mean": number_column(description="value to expect from noise alone, if noise alone makes the measure positive"),
+    "null_mean": number_column(
+        description="value to expect from noise alone, if noise alone makes the measure positive"
+    ),
     "clusters": column(pl.Int64, description="number of clusters, items or prompts behind the number", nullable=True),
     "method": column(
         pl.String, description="how the interval or p was computed; null if there is neither", nullable=True
