@@ -218,9 +218,9 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
         return row.claim, f"(p {row.p}).{no_proof} {count}"
     rest = len(judged) - len(more)
     others = f"In the other {rest if rest > 1 else 'one'}, nothing more than noise was found. " if more and rest else ""
-    none = "That is no proof of fairness. " if not more else ""
+    caution = "Of 20 models without bias, about one does by chance. " if more else "That is no proof of fairness. "
     said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
-    return said, f"{others}{none}{count}"
+    return said, f"{others}{caution}{count}"
 
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
