@@ -109,6 +109,23 @@ def test_sizes_stand_beside_those_of_controls() -> None:
     assert control_difference(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.2, 0.1, 0.3)).value == 0
 
 
+@pytest.mark.parametrize("unread", ["faith", "acts"])
+def test_sizes_that_say_nothing_in_either_cell_are_not_compared(unread: str) -> None:
+    sizes = {"group_strength": 0.1, "question_strength": 0.5, "question_group_strength": 0.4}
+    rows = [
+        {"model": "bert", "dataset": name, "measure": size, "value": value, "low": value - 0.05, "high": value + 0.05}
+        for name in ("faith", "acts")
+        for size, value in sizes.items()
+    ]
+    rows.append({"model": "bert", "dataset": unread, "measure": "negation_unread", "value": 0.9, "flag": "not read"})
+    headlines = {name: dict.fromkeys(sizes, "") for name in ("faith", "acts")}
+    silenced = {name: {"negation_unread": ["group_strength"]} for name in headlines}
+    of_question, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH, silenced).to_dicts()
+    assert of_question["options"] == "control=acts, size=question_group_strength"
+    of_shares, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
+    assert of_shares["options"] == "control=acts, size=group_strength"
+
+
 def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
     (row,) = summary_of(BOTH, known_of("faith", [0.01])).filter(measure="control").to_dicts()
     assert (row["value"], row["n"], row["flag"]) == (None, 0, None)

@@ -29,7 +29,9 @@ cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
 told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
 planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
-sizes = sizes_beside_controls(measures, snakemake.params.headlines, snakemake.params.controls)
+sizes = sizes_beside_controls(
+    measures, snakemake.params.headlines, snakemake.params.controls, claims.get("silenced", {})
+)
 units = snakemake.params.units
 summary = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes, units=units)
 facts = table_provenance(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import hypot, isfinite
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,10 @@ ROWS = {
 }
 
 
-OF_GROUPS = "group_strength"
-"""The size of associations of groups."""
+OF_GROUPS = ("group_strength", "question_group_strength")
+"""The sizes of associations of groups."""
+Silenced = Mapping[str, Mapping[str, Sequence[str]]]
+"""Of each dataset, by flag, the measures that say nothing where it speaks against a cell."""
 
 
 class SizeWithInterval(NamedTuple):
@@ -39,8 +42,9 @@ class SizeWithInterval(NamedTuple):
 
 
 def sizes_beside_controls(
-    measures: pl.DataFrame, headlines: Mapping[str, Mapping[str, str]], controls: Controls
-) -> pl.DataFrame:
+    measures: pl.DataFrame, headlines: Mapping[str, Mapping[str, str]], controls: Controls,
+    silenced: Silenced = MappingProxyType({}),
+) -> pl.DataFrame:  # fmt: skip
     """Sets the size of what is associated in each dataset beside that of its controls.
 
     Args:
@@ -48,6 +52,7 @@ def sizes_beside_controls(
         headlines: for each dataset its headline measures; compared is the first of them that is a size,
             that of groups where there are some.
         controls: which cells are controls.
+        silenced: which of them say nothing of a cell, and so of none that it is compared with.
 
     Returns:
         Columns `ROWS`: `control_difference` and `control_ratio` of each pair of cells.
@@ -55,12 +60,18 @@ def sizes_beside_controls(
     cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
     wholes = of_wholes(measures).filter(pl.col("bias_type").is_null(), options="").drop_nulls(["low", "high"])
     sizes = {(row["model"], row["dataset"], row["measure"]): row for row in wholes.to_dicts()}
+    fired = measures.drop_nulls("flag").select("model", "dataset", "measure").unique().rows()
+    silent: dict[tuple[str, str], set[str]] = {}
+    for model, dataset, flag in fired:
+        silent.setdefault((model, dataset), set()).update(silenced.get(dataset, {}).get(flag, ()))
     lines = []
     for model, dataset, about, name in controls.pairs(cells):
         if about == dataset:
             continue
+        of_both = silent.get((model, about), set()) | silent.get((model, dataset), set())
+        known = [size for size in headlines.get(about, {}) if is_size(size) and size not in of_both]
         # Where a dataset has groups, these are what is claimed.
-        chosen = sorted(filter(is_size, headlines.get(about, {})), key=lambda size: size != OF_GROUPS)
+        chosen = sorted(known, key=lambda size: size not in OF_GROUPS)
         both = [(sizes.get((model, about, size)), sizes.get((model, dataset, size))) for size in chosen]
         for one, other in [(one, other) for one, other in both if one and other][:1]:
             options = options_text(control=name, size=one["measure"])
