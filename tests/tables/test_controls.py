@@ -17,7 +17,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.stats.compare.controls import SizeWithInterval, control_difference, control_ratio, sizes_beside_controls
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.measures import INTERVALS, SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.summary import ModelFacts, flag_rows, summarise
 
@@ -218,3 +218,14 @@ def test_the_figure_has_shares_of_the_p_of_both() -> None:
     assert drawn.labels.title == "Datasets and their controls"
     silent = figure_of_controls.figure(BOTH, context)
     assert "too few clusters" in silent.labels.subtitle
+
+
+def test_the_figure_sets_p_against_0_beside_each_other() -> None:
+    beyond = known_of("faith", [2.0, 3.0, 3.0, 3.0]).with_columns(control=pl.lit("acts"))
+    alone = known_of("faith", [0.01, 0.02, 0.03, 3.999])
+    tables = {"intervals": alone.select(list(INTERVALS.columns))}
+    context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables=tables)
+    measures = pl.concat([BOTH, beyond])
+    rows = figure_of_controls.histogram(measures, context).sort("bin").rows()
+    assert [row[3:] for row in rows] == [(0, 0.75), (19, 0.25)]
+    assert figure_of_controls.histogram(measures, replace(context, tables={})).is_empty()

@@ -1,4 +1,4 @@
-"""The size of what is associated in a dataset beside that of its negative controls."""
+"""The size of what is associated in a dataset beside that of its negative controls, and numbers without these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
 from biasgrid.tables.claims.numbers import is_size
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import ROW, of_wholes
 from biasgrid.tables.metric import Controls, options_text
 
 ROWS = {
@@ -104,3 +104,29 @@ def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInt
     sides = (ShareWithInterval(*(np.array([max(end, 0.0)]) for end in side)) for side in (one, other))
     low, high = (float(end[0]) for end in ratio_of_shares(*sides))
     return SizeWithInterval(max(one.value, 0.0) / other.value, low, high if isfinite(high) else None)
+
+
+def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.DataFrame:
+    """Returns numbers with their own uncertainty alone, without the size of a control.
+
+    Args:
+        measures: schema `MEASURES`.
+        intervals: of the same cells (schema `INTERVALS`), where numbers beyond a control are against 0; without it
+            nobody knows their own uncertainty.
+
+    Returns:
+        The same rows; of numbers beyond a control interval, p and standard error are those against 0, null where they
+        are not known.
+    """
+    ends = ("low", "high", "p", "se")
+    keys = ["model", "dataset", *ROW, "generalises_to"]
+    with_control = pl.col("control").is_not_null()
+    own = measures.with_columns(pl.when(~with_control).then(name).alias(name) for name in ends)
+    if intervals is None or own.filter(with_control).is_empty():
+        return own
+    renamed = (pl.col(name).name.suffix("_0") for name in ends)
+    alone = intervals.filter(pl.col("control").is_null()).select(*keys, *renamed)
+    joined = own.join(alone.unique(keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(
+        pl.when(with_control).then(f"{name}_0").otherwise(name).alias(name) for name in ends
+    ).drop(f"{name}_0" for name in ends)

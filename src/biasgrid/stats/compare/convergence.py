@@ -16,11 +16,12 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.base.names import fold_name
+from biasgrid.stats.compare.controls import against_zero
 from biasgrid.stats.intervals import VarianceSource, half_width, quantile
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURE_KEYS, ROW
+from biasgrid.tables.measures import MEASURE_KEYS
 
 FEWEST_GROUPS = 3
 """Two groups have an order by chance in half of all cases."""
@@ -83,22 +84,6 @@ def convergence(
     ]
     empty = empty_table(CONVERGENCE)
     return pl.concat([empty, pl.DataFrame(rows, schema=empty.schema)]) if rows else empty
-
-
-def against_zero(measures: pl.DataFrame, intervals: pl.DataFrame | None) -> pl.DataFrame:
-    """Returns numbers with their own uncertainty alone, without the size of a control; see `convergence`."""
-    ends = ("low", "high", "p", "se")
-    keys = ["model", "dataset", *ROW, "generalises_to"]
-    with_control = pl.col("control").is_not_null()
-    own = measures.with_columns(pl.when(~with_control).then(name).alias(name) for name in ends)
-    if intervals is None or own.filter(with_control).is_empty():
-        return own
-    renamed = (pl.col(name).name.suffix("_0") for name in ends)
-    alone = intervals.filter(pl.col("control").is_null()).select(*keys, *renamed)
-    joined = own.join(alone.unique(keys), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(
-        pl.when(with_control).then(f"{name}_0").otherwise(name).alias(name) for name in ends
-    ).drop(f"{name}_0" for name in ends)
 
 
 def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
