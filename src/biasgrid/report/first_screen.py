@@ -311,10 +311,10 @@ def control_texts(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iter
     for row in finding.controls.drop_nulls("value").to_dicts():
         key = (row["dataset"], row["control"])
         shown = f"{'clean, ' * (not row['value'])}{row['value']:.0f} of {row['n']:,}"
-        # Where nothing is found, it is no more than anything.
+        # Where nothing is found, it is not more than anything.
         claimed = finding.claims.filter(pl.col("q") <= SIGNIFICANT, dataset=key[0])
         within = len(claimed) and key in sizes and not differences[key]
-        yield f"{shown}{f'; {titles[key[0]]} is no more than it' if within else ''}"
+        yield f"{shown}{f'; {titles[key[0]]} is not significantly more' if within else ''}"
 
 
 def warnings_of(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:
