@@ -10,8 +10,9 @@ import pytest
 from worlds import terms_in_templates
 
 from biasgrid.groups.terms import difference
-from biasgrid.stats.compare.convergence import convergence, rank_correlation
+from biasgrid.stats.compare.convergence import convergence, rank_correlation, variances_of_intervals
 from biasgrid.stats.estimate import estimate
+from biasgrid.stats.intervals import VarianceSource, half_width, p_values
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import INTERVALS, MEASURES
@@ -101,6 +102,17 @@ def test_the_size_of_a_control_is_no_noise() -> None:
     assert found == convergence(against_zero, OVER_TERMS, 0.95).row(0, named=True)
     (unknown,) = convergence(wider, OVER_TERMS, 0.95).to_dicts()
     assert (unknown["ceiling"], unknown["corrected"]) == (None, None)
+
+
+def test_intervals_and_p_over_two_factors_tell_the_variance() -> None:
+    random = np.random.default_rng(9)
+    chi = (random.chisquare(free, 40) / free for free in (6, 14))
+    sources = [VarianceSource(each, np.full(40, free)) for each, free in zip(chi, (6.0, 14.0), strict=True)]
+    values, half = 2 * random.normal(size=40), half_width(sources, 0.05)
+    p = p_values(values, sources)
+    found = variances_of_intervals(values - half, values + half, p, 0.05)
+    assert found.mean() == pytest.approx(sum(source.variance.mean() for source in sources), rel=0.05)
+    assert np.isnan(variances_of_intervals(values - half, values + half, np.full(40, np.nan), 0.05)).all()
 
 
 def test_a_row_says_what_is_compared_and_over_what() -> None:

@@ -115,10 +115,12 @@ def variances_of_intervals(low: FloatArray, high: FloatArray, p: FloatArray, alp
         alpha: how often intervals miss.
 
     Returns:
-        Shape (numbers,), NaN where there is no interval.
+        Shape (numbers,), NaN where there is no interval, and everywhere if no number has a p that says anything.
     """
     half, sizes = (high - low) / 2, np.abs(high + low) / 2
     fits = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
+    if not fits.any():
+        return np.full(len(half), np.nan)
     errors = []
     for free in FREE:
         ratio = quantile(alpha, np.array(free)) / quantile(p[fits], np.full(int(fits.sum()), free))
