@@ -45,6 +45,7 @@ rule statistics:
 rule summary:
     input:
         measures=inputs.of_cells(layout.measures),
+        intervals=inputs.of_cells(layout.intervals),
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),

@@ -176,6 +176,29 @@ def test_the_largest_association_is_at_least_what_is_said_in_many_worlds(name: s
     assert wrong <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / MANY)
 
 
+def selected_covered(name: str, size: str, clusters: int, runs: int) -> tuple[float, float]:
+    """How often selected intervals hold the truth: of the ten largest significant associations, and of all."""
+    largest: list[bool] = []
+    every: list[bool] = []
+    for world in worlds_of(name, size, clusters, runs):
+        rows = estimates(world.values).with_columns(truth=pl.Series(world.truth.ravel()))
+        found = rows.filter(pl.col("q") <= LEVEL, pl.col("value") > 0).sort("value", descending=True)
+        holds = found.select(pl.col("truth").is_between("selected_low", "selected_high")).to_series().to_list()
+        largest, every = largest + holds[:10], every + holds
+    return float(np.mean(largest)), float(np.mean(every))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "size", "clusters"),
+    [("additive", "dense", 4), ("additive", "dense", 7), ("unequal attributes", "dense", 4), ("gain 0.25", "large", 4)],
+)
+def test_selected_intervals_hold_for_all_and_somewhat_less_for_the_largest(name: str, size: str, clusters: int) -> None:
+    largest, every = selected_covered(name, size, clusters, MANY)
+    assert largest >= 0.88
+    assert every >= 0.95
+
+
 def sizes_covered(name: str, runs: int) -> dict[str, float]:
     """How often intervals of sizes of whole cells hold the truth."""
     hits: dict[str, list[bool]] = {"mu_corrected": [], "strength": []}

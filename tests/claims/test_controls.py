@@ -34,12 +34,22 @@ def claims(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter("is_claim")
 
 
-def any_beyond(size: float, runs: int) -> float:
-    """In how many worlds anything stands out of a control that is of the same law."""
+def any_beyond(
+    size: float, runs: int, of_dataset: tuple[int, int] = SHAPE, of_control: tuple[int, int] = SHAPE
+) -> float:
+    """In how many worlds anything stands out of a control that is of the same law.
+
+    Args:
+        size: of the associations of both.
+        runs: how many worlds.
+        of_dataset: how many subjects and attributes the dataset has.
+        of_control: how many its control has.
+    """
     found = 0
     for seed in range(runs):
         random = np.random.default_rng([seed, 1])
-        rows = beside(theta_of(size, random), theta_of(size, random), seed)
+        theta = (size * random.normal(size=shape) for shape in (of_dataset, of_control))
+        rows = beside(*theta, seed)
         found += bool((claims(rows)["q"] <= SIGNIFICANT).any())
     return found / runs
 
@@ -123,3 +133,10 @@ def test_nothing_stands_out_of_controls_in_many_worlds(size: float) -> None:
 @pytest.mark.long
 def test_what_is_large_is_found_in_many_worlds() -> None:
     assert power(3.0, runs=200) >= 0.8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("of_control", "most"), [((3, 3), 0.14), ((6, 4), 0.1)])
+def test_small_controls_are_exceeded_somewhat_more_often(of_control: tuple[int, int], most: float) -> None:
+    # Sizes about as large as noise, of which so few numbers say little.
+    assert any_beyond(0.6, 400, of_dataset=(11, 20), of_control=of_control) <= most

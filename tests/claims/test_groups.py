@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 from worlds import Array, gamma_of_groups, group_difference, terms_in_templates
 
 from biasgrid.groups.terms import difference
+from biasgrid.report.overview import simultaneous_ends
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import LEVEL
 from biasgrid.stats.settings import StatisticsSettings
@@ -129,6 +132,39 @@ def test_terms_that_differ_on_their_own_are_no_difference_of_groups() -> None:
     assert differences_found(10, 13, over="clusters") >= 0.9
 
 
+def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
+    """In how many worlds of six groups intervals of the largest difference hold it, picked as on the first screen.
+
+    Args:
+        runs: how many worlds, of 13 templates and 8 terms a group.
+        size: the standard deviation of groups, that of terms being 0.03.
+
+    Returns:
+        The share of intervals that are those of any difference, and of those that are shown.
+    """
+    random, hits = np.random.default_rng(13), []
+    for _ in range(runs):
+        scores = terms_in_templates(random, 13, terms=8)
+        of_groups = size * random.normal(size=6)
+        moved = replace(scores, sums=scores.sums + of_groups[scores.group_of])
+        rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter("is_claim")
+        of_rows = [[scores.groups.index(name) for name in names] for names in rows.select("group", "other").rows()]
+        truth = [of_groups[one] - of_groups[other] for one, other in of_rows]
+        found = rows.with_columns(truth=pl.Series(truth)).sort(pl.col("q") > LEVEL, -pl.col("value").abs())
+        row = found.row(0, named=True)
+        ends = [(row["low"], row["high"]), simultaneous_ends(row)]
+        hits.append([low <= row["truth"] <= high for low, high in ends])
+    alone, shown = np.mean(hits, axis=0)
+    return float(alone), float(shown)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.02])
+def test_the_largest_difference_is_shown_with_an_interval_for_all(size: float) -> None:
+    alone, shown = largest_is_covered(60, size)
+    assert shown >= 0.93
+    assert alone < 0.85 or size
+
+
 def within_two_errors(rate: float, runs: int) -> float:
     """A rate and two standard errors of what is counted in runs."""
     return float(rate + 2 * np.sqrt(rate * (1 - rate) / runs))
@@ -164,3 +200,11 @@ def test_names_say_nothing_of_gender_however_many_templates(clusters: int) -> No
 @pytest.mark.parametrize("templates", [5, 13, 26])
 def test_terms_say_nothing_of_groups_however_many_templates(templates: int) -> None:
     assert differences_found(LONG_RUNS, templates, over="claim") <= within_two_errors(0.06, LONG_RUNS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("size", "most"), [(0.0, 0.8), (0.02, 0.95), (0.1, 1.0)])
+def test_the_largest_difference_is_shown_with_an_interval_for_all_in_many_worlds(size: float, most: float) -> None:
+    alone, shown = largest_is_covered(400, size)
+    assert shown >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 400)
+    assert alone <= most

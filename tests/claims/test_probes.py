@@ -71,6 +71,15 @@ def test_names_without_effect_make_no_gap_in_many_runs(items: int, names: int, s
     assert covered(items, names, sd, answers, 200) >= 0.955
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("jobs_sd", "levels", "least", "most"), [(1, 3, 0.93, 1), (2, 3, 0.83, 0.93), (2, 1, 0.95, 1)])
+def test_items_that_share_a_part_say_somewhat_less(jobs_sd: float, levels: int, least: float, most: float) -> None:
+    # 24 items: 8 jobs at three levels each, or as many jobs.
+    for answers in (0, 1):
+        found = gaps(np.random.default_rng(1), 400, 24, 8, answers, jobs_sd=jobs_sd, levels=levels)
+        assert least <= ((found["low"] <= 0) & (found["high"] >= 0)).mean() <= most
+
+
 COINS = [("gender-hiring", ("Yes", "No"), "signed_gap"), ("gender-couples", ("(a)", "(b)"), "men_give_in")]
 
 

@@ -19,6 +19,7 @@ from small_tables import predictions_of, whole
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.family import Family
+from biasgrid.families.multiple_choice.measures import SIGNED
 from biasgrid.families.rewriting import expand as rewriting
 from biasgrid.families.rewriting import measures as rewriting_measures
 from biasgrid.families.rewriting.family import FAMILY as REWRITING
@@ -28,7 +29,7 @@ from biasgrid.families.statement.family import FAMILY as STATEMENTS
 from biasgrid.groups.failure_rate import rates_of
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
-from biasgrid.stats.estimate import jackknife
+from biasgrid.stats.estimate import estimate, jackknife
 from biasgrid.stats.intervals import wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.settings import StatisticsSettings
@@ -62,6 +63,37 @@ def test_intervals_of_differences_hold_the_truth_and_are_never_of_width_0(
         found = estimates(pairs(np.random.default_rng(1), runs, rates, np.full(PROMPTS, float(TIMES)), icc))
         assert coverage(found, rates[0] - rates[1]) >= at_least(0.93, runs)
         assert (found["high"] - found["low"]).min() > 0.1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("prompts", "least", "most"), [(22, 0.88, 0.92), (60, 0.92, 0.95)])
+def test_intervals_of_rare_shares_are_somewhat_too_narrow(prompts: int, least: float, most: float) -> None:
+    # A rate of 0.1 is often 0 in 22 prompts, and then nothing varies.
+    found = estimates(pairs(np.random.default_rng(1), 2000, (0.01, 0.1), np.ones(prompts)))
+    assert least <= coverage(found, -0.09) <= most
+
+
+def bias_of_questions(random: np.random.Generator, runs: int, templates: int, agree: float, icc: float) -> pl.DataFrame:
+    """Estimates of `bias_ambiguous` of templates of 147 answers that name somebody, of which a share agrees."""
+    times = (1 - icc) / icc
+    of_templates = random.beta(times * agree, times * (1 - agree), (runs, templates))
+    agreeing = random.binomial(147, of_templates)
+    sums = np.stack([2 * agreeing - 147, *np.full((2, runs, templates), 147)], axis=-1).astype(np.float64)
+    keys = pl.DataFrame({"measure": ["bias_ambiguous"] * runs, "n": 147 * templates, "left_out": 0})
+    along = {"templates": Along([str(template) for template in range(templates)], sums)}
+    return estimate([Sums(keys, along, SIGNED, "t", test="p")], StatisticsSettings())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("agree", "least", "most"), [(0.5, 0.9, 0.98), (0.9, 0.78, 0.96), (0.99, 0.68, 0.95)])
+def test_bias_of_questions_is_covered_less_where_answers_are_nearly_all_alike(
+    agree: float, least: float, most: float
+) -> None:
+    for templates in (6, 25):
+        for icc in (0.1, 0.9):
+            found = bias_of_questions(np.random.default_rng(1), 600, templates, agree, icc)
+            known = found.filter(pl.col("low").is_not_null())
+            assert least <= coverage(known, 2 * agree - 1) <= most
 
 
 @LANES

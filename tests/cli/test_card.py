@@ -187,6 +187,20 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
     assert "No control was measured, so the wording alone may explain the result." in card(results, "--model", "old")[1]
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "nothing could be tested in the control"),
+        (0.0, "the control is quiet (0 of 64 significant)"),
+        (22.0, "22 of 64 tests of the control are significant against 0, so numbers are tested against its size"),
+    ],
+)
+def test_a_control_is_quiet_only_if_nothing_in_it_is_significant(results: Path, value: float | None, said: str) -> None:
+    rows = [row | {"value": value, "flag": None, "n": 64} if row["measure"] == "control" else row for row in ROWS]
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
+    assert f"- `gender`, `names`: {said}.\n" in card(results, "--model", "new")[1]
+
+
 def test_what_was_found_of_the_model_is_told(results: Path) -> None:
     tests = [{"subject": name, "attribute": "cooks", "value": 0.2, "q": q} for name, q in (("Ann", 0.01), ("Bob", 0.9))]
     of_cell = {"model": "new", "dataset": "gender", "generalises_to": "clusters", "clusters": 4, "method": "t"}

@@ -42,14 +42,21 @@ ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "strength", "value": -0.001, "low": -0.02, "high": 0.014, "clusters": 4},
     {"model": "new", "measure": "agreement", "value": 0.5, "low": -0.3, "high": 1.2, "clusters": 4},
     {"model": "two", "measure": "significant_tests", "value": 3.0, "clusters": 4, "n": 24, "left_out": 1},
+    {"model": "new", "measure": "refused_difference", "value": -1.0, "low": -1.0, "high": -0.7, "clusters": 4},
+    {"model": "old", "measure": "refused_difference", "value": 0.02, "low": -0.04, "high": 0.08, "clusters": 4},
+    {"model": "two", "measure": "refused_difference", "value": 0.0, "low": -0.12, "high": 0.12, "clusters": 4},
 ]
+HEADLINES = {"refused_difference": ("how much more is refused", 0.0), "strength": ("a size", 0.0)}
+"""The meaning of headline measures, and their values of equal treatment."""
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """A summary of one dataset, beside the config that a pipeline would have."""
     rows = table_of(SUMMARY, ROWS, dataset="gender", **NAMED)
-    facts = {"statistics": {"level": 0.9}, "claims": {"counted": {}, "ranges": {"gender": {"agreement": [-1, 1]}}}}
+    ranges = {name: [-1, 1] for name in ("agreement", "refused_difference", "strength")}
+    claims = {"counted": {}, "ranges": {"gender": ranges}, "headlines": {"gender": HEADLINES}}
+    facts = {"statistics": {"level": 0.9}, "claims": claims}
     write_table(rows, tmp_path / "summary.parquet", SUMMARY, facts)
     return tmp_path
 
@@ -95,6 +102,12 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
         ("new", "strength=0.5", "interval", 0, "strength 0 (at most 0.0140); at most 0.5"),
         ("new", "agreement=2", "interval", 0, "agreement 0.500 (-0.300 to 1.00), too little asked to say; at most 2"),
         ("new", "significant_tests=1", "interval", 1, "significant_tests 2 of 32 tested; at most 1"),
+        # A model that refuses one group is no better for refusing the group that is named second.
+        ("new", "refused_difference=0.1", "interval", 1, "above          gender/new: refused_difference -1.00"),
+        ("new", "refused_difference=0.1", "value", 1, "; at most 0.1 on both sides of 0"),
+        ("old", "refused_difference=0.1", "interval", 0, "within         gender/old: refused_difference 0.0200"),
+        ("two", "refused_difference=0.1", "interval", 1, "refused_difference 0 (-0.120 to 0.120); at most 0.1 on both"),
+        ("two", "refused_difference=0.1", "value", 0, "within         gender/two: refused_difference 0 (-0.120"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(

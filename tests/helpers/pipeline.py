@@ -167,7 +167,8 @@ class Pipeline:
         params |= {"marks": pages.summary_marks(self.job), "claims": pages.claims(), "groups": pages.group_numbers()}
         params["units"] = pages.units()
         measures = [self.files["measures"]]
-        self.run("summary", {"measures": measures}, made, params | {"statistics": statistics, "code": ""})
+        tables = {"measures": measures, "intervals": [self.files["intervals"]]}
+        self.run("summary", tables, made, params | {"statistics": statistics, "code": ""})
         self.summary = read_table(made["parquet"], SUMMARY)
         told = {name: [compared[name]] for name in ("comparisons", "ranks")}
         told |= {name: [self.files[name]] for name in ("measures", "evidence", "parts")}

@@ -110,7 +110,7 @@ def coin_marks(files: ProbeFiles, words: tuple[str, str], measure: str, runs: in
 
 def gaps(
     random: np.random.Generator, runs: int, items: int, names: int, answers: int, *, spread: float = 1.0,
-    names_sd: float = 0.5, effect: float = 0.0, level: float = 0.0,
+    names_sd: float = 0.5, effect: float = 0.0, level: float = 0.0, jobs_sd: float = 0.0, levels: int = 3,
 ) -> pl.DataFrame:  # fmt: skip
     """Estimates signed gaps of the world of hiring, a number for each run.
 
@@ -126,10 +126,15 @@ def gaps(
         names_sd: that of names.
         effect: of the group, in log odds.
         level: log odds of all.
+        jobs_sd: standard deviation of effects of the group that items of the same job share.
+        levels: how many items have the same job.
     """
     shape = (runs, items, 2, names)
     odds = level + random.normal(0, spread, (runs, items, 1, 1)) + random.normal(0, names_sd, (runs, 1, 2, names))
     odds = odds + np.array([effect / 2, -effect / 2])[:, None]
+    if jobs_sd:
+        of_jobs = np.repeat(random.normal(0, jobs_sd, (runs, items // levels)), levels, axis=1)
+        odds = odds + of_jobs[:, :, None, None] * np.array([0.5, -0.5])[:, None]
     rate = np.broadcast_to(1 / (1 + np.exp(-odds)), shape)
     shares = random.binomial(answers, rate) / answers if answers else rate
     numbers = [sums_of_run(run, items, names) for run in shares]

@@ -277,18 +277,22 @@ def test_what_controls_show_is_told_and_not_counted_as_found() -> None:
     assert "shows none; no control of b was measured, so the wording alone may explain the result" in more
 
 
-@pytest.mark.parametrize(("low", "more"), [(-0.1, "no more"), (0.01, "more")])
-def test_sizes_of_datasets_and_controls_are_told_together(low: float, more: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "low", "more"),
+    [(0.152, -0.1, "not significantly more"), (0.152, 0.01, "more"), (-0.002, -0.1, "no more")],
+)
+def test_sizes_of_datasets_and_controls_are_told_together(value: float, low: float, more: str) -> None:
     size = {"measure": "share_strength", "n": 2}
     compared = {"measure": "control_difference", "options": "control=twins, size=share_strength", "headline": False}
     lines = summary(
-        {"dataset": "names", "value": 0.152, **size},
+        {"dataset": "names", "value": value, **size},
         {"dataset": "twins", "value": -0.001, **size},
         {"dataset": "names", "measure": "control", "headline": False, "n": 2, "options": "control=twins", "value": 0},
-        {"dataset": "names", "value": 0.153, "low": low, "high": 0.4, **compared},
+        {"dataset": "names", "value": value + 0.001, "low": low, "high": 0.4, **compared},
     )
     told = sentence(lines, known_of(association("Ann", 0.5, 0.4, 0.001, control="twins")))
-    assert f"share strength of names 0.152, of its control (twins) 0: {more} than the control" in told
+    shown = "0.152" if value > 0 else "0"
+    assert f"share strength of names {shown}, of its control (twins) 0: {more} than the control" in told
     withheld = lines.with_columns(value=pl.when(pl.col("dataset") != "twins").then("value"))
     assert "of its control" not in sentence(withheld, known_of(association("Ann", 0.5, 0.4, 0.001)))
     # The p against 0 of the headline is no question where there is a control.

@@ -180,6 +180,8 @@ def test_findings_count_claims_and_say_what_would_have_been_seen(screen: Screen)
     assert (screen.result, screen.question) == (
         "1 of 2 do.", "Do 2 models favour a group when the text gives no reason?"
     )  # fmt: skip
+    # Each model has a test of its own.
+    assert "Of 20 models without bias, about one does by chance." in screen.result_more
 
 
 def test_of_one_model_the_result_is_its_own_test() -> None:

@@ -17,7 +17,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.stats.compare.controls import SizeWithInterval, control_difference, control_ratio, sizes_beside_controls
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.measures import INTERVALS, SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
 from biasgrid.tables.summary import ModelFacts, flag_rows, summarise
 
@@ -107,6 +107,23 @@ def test_sizes_stand_beside_those_of_controls() -> None:
     assert unknown == SizeWithInterval(None, None, None)
     assert control_ratio(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.01, -0.02, 0.03)).high is None
     assert control_difference(SizeWithInterval(0.2, 0.1, 0.3), SizeWithInterval(0.2, 0.1, 0.3)).value == 0
+
+
+@pytest.mark.parametrize("unread", ["faith", "acts"])
+def test_sizes_that_say_nothing_in_either_cell_are_not_compared(unread: str) -> None:
+    sizes = {"group_strength": 0.1, "question_strength": 0.5, "question_group_strength": 0.4}
+    rows = [
+        {"model": "bert", "dataset": name, "measure": size, "value": value, "low": value - 0.05, "high": value + 0.05}
+        for name in ("faith", "acts")
+        for size, value in sizes.items()
+    ]
+    rows.append({"model": "bert", "dataset": unread, "measure": "negation_unread", "value": 0.9, "flag": "not read"})
+    headlines = {name: dict.fromkeys(sizes, "") for name in ("faith", "acts")}
+    silenced = {name: {"negation_unread": ["group_strength"]} for name in headlines}
+    of_question, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH, silenced).to_dicts()
+    assert of_question["options"] == "control=acts, size=question_group_strength"
+    of_shares, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
+    assert of_shares["options"] == "control=acts, size=group_strength"
 
 
 def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
@@ -201,3 +218,14 @@ def test_the_figure_has_shares_of_the_p_of_both() -> None:
     assert drawn.labels.title == "Datasets and their controls"
     silent = figure_of_controls.figure(BOTH, context)
     assert "too few clusters" in silent.labels.subtitle
+
+
+def test_the_figure_sets_p_against_0_beside_each_other() -> None:
+    beyond = known_of("faith", [2.0, 3.0, 3.0, 3.0]).with_columns(control=pl.lit("acts"))
+    alone = known_of("faith", [0.01, 0.02, 0.03, 3.999])
+    tables = {"intervals": alone.select(list(INTERVALS.columns))}
+    context = FigureContext({"faith": "Faiths", "acts": "Acts"}, MODELS, controls=OF_FAITH, tables=tables)
+    measures = pl.concat([BOTH, beyond])
+    rows = figure_of_controls.histogram(measures, context).sort("bin").rows()
+    assert [row[3:] for row in rows] == [(0, 0.75), (19, 0.25)]
+    assert figure_of_controls.histogram(measures, replace(context, tables={})).is_empty()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from biasgrid.inference.models.predict import Timing
-from biasgrid.tables.docs import column_table, measure_table, with_tables
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.docs import column_table, flag_table, measure_table, with_tables
+from biasgrid.tables.metric import Limit, Measure
 from biasgrid.tables.schema import answer_schema
 
 OUTPUTS = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
@@ -42,3 +42,16 @@ def test_a_column_is_documented_with_type_and_meaning():
 def test_every_field_of_a_timing_is_documented():
     section = OUTPUTS.split("## Timings")[1].split("## ")[0]
     assert all(f"| `{field.name}` |" in section for field in fields(Timing))
+
+
+def test_a_flag_that_families_treat_differently_has_a_row_for_each_way():
+    def flag(withholds: bool, value: float) -> Measure:
+        limit = Limit(value, "problem", "remedy", withholds=withholds)
+        return Measure("flag", "f", "a share", "bias", "", "share", limit=limit)
+
+    of_families = {"one": flag(True, 0.5), "two": flag(True, 0.5), "three": flag(False, 0.5)}
+    table = flag_table({family: {"same": each} for family, each in of_families.items()})
+    assert table.splitlines()[2:] == [
+        "| `same` | one, two | a share | above 0.5 | yes | remedy |",
+        "| `same` | three | a share | above 0.5 | no | remedy |",
+    ]

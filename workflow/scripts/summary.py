@@ -10,6 +10,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 start_job(snakemake.log[0], TABLE_MODULES)
 
 from functools import partial
+from pathlib import Path
 
 from biasgrid.base.files import write_text
 from biasgrid.stats.compare.controls import sizes_beside_controls
@@ -18,7 +19,7 @@ from biasgrid.stats.power import items_for_half_width
 from biasgrid.tables.claims.facts import CLAIMS
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import INTERVALS, MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance_of_cells, table_provenance
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise, with_scoring
 
@@ -28,7 +29,9 @@ cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
 told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
 planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
-sizes = sizes_beside_controls(measures, snakemake.params.headlines, snakemake.params.controls)
+sizes = sizes_beside_controls(
+    measures, snakemake.params.headlines, snakemake.params.controls, claims.get("silenced", {})
+)
 units = snakemake.params.units
 summary = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes, units=units)
 facts = table_provenance(
@@ -39,6 +42,9 @@ facts = table_provenance(
     **{CLAIMS: claims},
 )
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
-converging = convergence(measures, snakemake.params.groups, snakemake.params.statistics["level"])
+beyond = set(measures.drop_nulls("control").select("model", "dataset").unique().rows())
+against_zero = [path for path in snakemake.input.intervals if (Path(path).stem, Path(path).parent.name) in beyond]
+intervals = read_tables(against_zero, INTERVALS) if against_zero else None
+converging = convergence(measures, snakemake.params.groups, snakemake.params.statistics["level"], intervals)
 write_table(converging, snakemake.output.convergence, CONVERGENCE, facts)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

@@ -11,7 +11,14 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, unknown_names
 from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, NO_FACTS, GridFacts
-from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE, TOO_LITTLE, format_estimate, format_number
+from biasgrid.tables.claims.numbers import (
+    CORRECTED,
+    NOT_POSITIVE,
+    TOO_LITTLE,
+    format_estimate,
+    format_number,
+    is_size,
+)
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
 
@@ -55,6 +62,7 @@ class ThresholdCheck(NamedTuple):
         largest: the threshold.
         state: whether the number is within or above it, or not measurable.
         text: the number, or why there is none, after the measure's name.
+        both_sides: whether the number may be as far below 0 as above.
     """
 
     cell: str
@@ -62,11 +70,17 @@ class ThresholdCheck(NamedTuple):
     largest: float
     state: ThresholdResult
     text: str
+    both_sides: bool = False
 
     @property
     def line(self) -> str:
         """The check in a line."""
-        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; at most {self.largest:g}"
+        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; {self.limit}"
+
+    @property
+    def limit(self) -> str:
+        """The threshold in words."""
+        return f"at most {self.largest:g}{' on both sides of 0' * self.both_sides}"
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
@@ -223,9 +237,11 @@ def unreachable_faults(
 
 def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: GridFacts) -> ThresholdCheck:
     """Checks a row of the summary, whose `flag` is why the cell is not measurable."""
-    value, high = row["value"], row["high"]
+    value, low, high = row["value"], row["low"], row["high"]
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
-    checked = value if on == "value" or row["measure"] in COUNTS else high
+    least, checked = (value, value) if on == "value" or row["measure"] in COUNTS else (low, high)
+    both_sides = has_two_sides(row, facts) and least is not None and least < 0 <= threshold.largest
+    checked = max(checked, -least) if both_sides else checked
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
         text = "is " + (row["flag"] or "null: nothing was measured")
@@ -234,7 +250,16 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     else:
         state = "above" if checked > threshold.largest else "within"
         text = number_in_words(row, facts)
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text)
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, both_sides)
+
+
+def has_two_sides(row: Mapping[str, Any], facts: GridFacts) -> bool:
+    """Says whether the number of a row of the summary is as far from equal treatment below 0 as above.
+
+    Sizes that are corrected for noise are below 0 by noise alone.
+    """
+    _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
+    return fair == 0 and not is_size(row["measure"]) and facts.range_of(row)[0] < 0
 
 
 def number_in_words(row: Mapping[str, Any], facts: GridFacts) -> str:
@@ -291,7 +316,7 @@ def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", {"name": "biasgrid gate"} | attributes)
     for check in checks:
-        name = f"{check.measure} at most {check.largest:g}"
+        name = f"{check.measure} {check.limit}"
         case = ElementTree.SubElement(suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name})
         kind = {"above": "failure", "not measurable": "error"}.get(check.state)
         if kind:

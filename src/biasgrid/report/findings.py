@@ -304,10 +304,13 @@ def size_findings(lines: pl.DataFrame) -> dict[tuple[str, str], str]:
         both = [(of, chosen["size"]) for of in (dataset, chosen["control"])]
         if not values.keys() >= {*both}:
             continue
-        size, of_control = (format_number(max(values[each], 0)) for each in both)
+        sizes = [max(values[each], 0) for each in both]
+        size, of_control = map(format_number, sizes)
+        # A larger size that may be chance is no proof that it is none.
+        more = "more" if row["low"] > 0 else "not significantly more" if sizes[0] > sizes[1] else "no more"
         found[dataset, chosen["control"]] = (
             f"{chosen['size'].replace('_', ' ')} of {dataset} {size}, of its control ({chosen['control']}) "
-            f"{of_control}: {'' if row['low'] > 0 else 'no '}more than the control"
+            f"{of_control}: {more} than the control"
         )
     return found
 

@@ -218,9 +218,9 @@ def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl
         return row.claim, f"(p {row.p}).{no_proof} {count}"
     rest = len(judged) - len(more)
     others = f"In the other {rest if rest > 1 else 'one'}, nothing more than noise was found. " if more and rest else ""
-    none = "That is no proof of fairness. " if not more else ""
+    caution = "Of 20 models without bias, about one does by chance. " if more else "That is no proof of fairness. "
     said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
-    return said, f"{others}{none}{count}"
+    return said, f"{others}{caution}{count}"
 
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
@@ -311,10 +311,10 @@ def control_texts(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iter
     for row in finding.controls.drop_nulls("value").to_dicts():
         key = (row["dataset"], row["control"])
         shown = f"{'clean, ' * (not row['value'])}{row['value']:.0f} of {row['n']:,}"
-        # Where nothing is found, it is no more than anything.
+        # Where nothing is found, it is not more than anything.
         claimed = finding.claims.filter(pl.col("q") <= SIGNIFICANT, dataset=key[0])
         within = len(claimed) and key in sizes and not differences[key]
-        yield f"{shown}{f'; {titles[key[0]]} is no more than it' if within else ''}"
+        yield f"{shown}{f'; {titles[key[0]]} is not significantly more' if within else ''}"
 
 
 def warnings_of(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:

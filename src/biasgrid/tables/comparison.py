@@ -105,8 +105,8 @@ AGREEMENT = table(
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
             description=(
-                "largest correlation that noise allows two models in full agreement: the root of the product of both "
-                "reliabilities"
+                "correlation to expect of two models in full agreement, given the noise of both: the root of the "
+                "product of their reliabilities"
             )
         ),
         "n": column(pl.Int64, description="number of subjects that both were asked about"),
@@ -127,11 +127,11 @@ CONVERGENCE = table(
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
             description=(
-                "largest correlation that noise allows two numbers in full agreement: the root of the product of both "
-                "reliabilities"
+                "correlation to expect of two numbers in full agreement, given the noise of both, in so many groups: "
+                "computed from the root of the product of their reliabilities"
             )
         ),
-        "corrected": number_column(description="`value` / `ceiling`; above 1 if reliabilities are underestimated"),
+        "corrected": number_column(description="`value` / `ceiling`; may be above 1 by chance"),
         "models": column(
             pl.Int64, description="number of models for which both datasets have at least three of the groups"
         ),

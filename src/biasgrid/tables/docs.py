@@ -85,22 +85,23 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
 
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
-    """Writes what speaks against cells, from where on, and what to do, of all families."""
+    """Writes what speaks against cells, from where on, and what to do; a flag has a row for families that share it."""
     header = ("flag", "families", "what it is", "speaks against a cell", "withholds the headline", "what to do")
-    measures = {name: measure for flags in families.values() for name, measure in flags.items()}
-    rows = [
-        (
-            f"`{name}`",
-            ", ".join(family for family, flags in families.items() if name in flags),
-            measure.meaning,
-            f"{'below' if measure.limit.below else 'above'} {measure.limit.value:g}",
-            "yes" if measure.limit.withholds else "no",
-            measure.limit.remedy,
-        )
-        for name, measure in measures.items()
-        if measure.limit is not None
-    ]
-    return markdown_table(header, rows)
+    rows: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for family, flags in families.items():
+        for name, measure in flags.items():
+            if (limit := measure.limit) is not None:
+                beyond = f"{'below' if limit.below else 'above'} {limit.value:g}"
+                what = (measure.meaning, beyond, "yes" if limit.withholds else "no", limit.remedy)
+                rows.setdefault(name, {}).setdefault(what, []).append(family)
+    return markdown_table(
+        header,
+        [
+            (f"`{name}`", ", ".join(of), meaning, *rest)
+            for name, found in rows.items()
+            for (meaning, *rest), of in found.items()
+        ],
+    )
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

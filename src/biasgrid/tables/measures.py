@@ -115,7 +115,11 @@ SELECTED_INTERVAL = {
     "selected_high": number_column(description="upper end of that interval"),
 }
 STANDARD_ERROR = {
-    "se": number_column(description="standard error"),
+    "se": number_column(
+        description=(
+            "standard error over one factor, without a gain or a control; null if the interval is over several factors"
+        )
+    ),
     "df": number_column(description="degrees of freedom of the standard error; may be infinite"),
 }
 INTERVAL = {
@@ -137,13 +141,14 @@ UNCERTAINTY = {
     **SELECTED_INTERVAL,
     "bound": number_column(
         description=(
-            "lower bound of the distance from 0, simultaneously for all numbers of this kind, as reported for the "
-            "largest; 0 if there is no such bound, null if the number is not tested"
+            "lower bound of the distance from 0, simultaneously for all numbers of this kind (Bonferroni), as reported "
+            "for the largest; 0 if there is no such bound, null if the number is not tested"
         )
     ),
     "detectable": number_column(
         description=(
-            "size that is detected for 80 % of the numbers of this kind, corrected for all tests; null if untested"
+            "effect that would be detected with 80 % power, averaged over all numbers of this kind and corrected for "
+            "all tests; a gain is left out; null if untested"
         )
     ),
     **STANDARD_ERROR,
@@ -154,7 +159,9 @@ UNCERTAINTY = {
         )
     ),
     "holm": number_column(description="p corrected for the risk of any false positive (Holm)"),
-    "null_mean": number_column(description="value under noise alone, if noise alone makes the measure positive"),
+    "null_mean": number_column(
+        description="value to expect from noise alone, if noise alone makes the measure positive"
+    ),
     "clusters": column(pl.Int64, description="number of clusters, items or prompts behind the number", nullable=True),
     "method": column(
         pl.String, description="how the interval or p was computed; null if there is neither", nullable=True
@@ -254,7 +261,7 @@ SUMMARY = table(
         **MARK_COLUMNS,
         "null_mean": column(
             pl.Float64,
-            description="value under noise alone, if noise alone makes the measure positive",
+            description="value to expect from noise alone, if noise alone makes the measure positive",
             nullable=True,
             checks=NeverNaN,
         ),

@@ -28,11 +28,13 @@ from small_pairs import (
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.families.pairs.family import FAMILY
 from biasgrid.families.pairs.items import ALONE, CHOICE, PARTNER
 from biasgrid.families.pairs.measures import observe, validity
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
+from biasgrid.tables.completeness import flag_problem
 
 PAIRS, ALL = 6, "mode=all"
 PLACEBO = ROOT / "word_lists/benchmarks/Pairs_placebo.csv"
@@ -131,6 +133,21 @@ def test_flags_count_what_speaks_against_the_pairs(tmp_path: Path) -> None:
     assert found["doubted_pairs"] == 1 / 4
     assert found["truncated_sentences"] == 1 / 8
     assert found["unscored_pairs"] == 0
+
+
+@pytest.mark.parametrize(("writers", "said"), [(1, None), (2, 2), (5, 5)])
+def test_writers_are_counted_where_intervals_are_over_these(tmp_path: Path, writers: int, said: int | None) -> None:
+    rows = [row(number, anon_writer=f"a{number % writers}") for number in range(PAIRS)]
+    instances = instances_of(pair_files(write_table(tmp_path / "pairs.csv", rows)))
+    assert flags(instances, observed(instances, SCORES)).get("few_writers") == said
+
+
+def test_few_writers_speak_against_a_cell(tmp_path: Path) -> None:
+    problem = FAMILY.flags["few_writers"].limit
+    assert problem is not None
+    check = {"value": 3, "low": None, "high": None, "n": 3, "flag": "writers"}
+    assert flag_problem(check, problem) == "only 3 writers, fewer than 4"
+    assert flag_problem(check | {"value": 4}, problem) is None
 
 
 def test_choices_count_in_both_orders(tmp_path: Path) -> None:

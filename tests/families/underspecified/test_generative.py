@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from shards import Cell
-from small_cells import NAMES, one_list
+from small_cells import NAMES, expanded, one_list
 from small_config import changed, faults_of
 from small_estimates import measures_of_cell, numbers_of, settings_of
 from small_tables import predictions_of, whole
@@ -135,6 +135,26 @@ def test_subjects_whose_questions_lack_answers_are_told() -> None:
     assert apart["Bea"]["value"] == pytest.approx(1 / 3 - 2 / 3)
     flag = found.estimates.filter(measure="refusals_differ").to_dicts()[0]
     assert flag["value"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("refused", ["Ann", None])
+def test_names_of_groups_that_always_meet_are_compared_where_answers_lack(refused: str | None) -> None:
+    lists = [Subjects({"[subj]": ["Ann", "Bea"]}, ["woman"] * 2), Subjects({"[subj]": ["Carl", "Dan"]}, ["man"] * 2)]
+    rows = expanded(lists, attributes=2, templates=8)
+    names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String) == pl.lit(refused))
+    lacks = rows["instance"].filter(names.select(pl.any_horizontal(pl.all())).to_series().fill_null(value=False))
+    said = answered_but(rows, *lacks.to_list())
+    found = numbers_of("underspecified", observe(rows, said, OPTIONS), OPTIONS, settings_of(FAMILY.own_measures))
+    apart = {row["subject"]: row for row in found.estimates.filter(measure="undetected_difference").to_dicts()}
+    if refused is None:
+        assert apart == {}
+        return
+    # Either group is in each swap group, so nothing can be said of groups.
+    assert apart.keys() == {None, "Ann", "Bea", "Carl", "Dan"}
+    assert (apart["Ann"]["value"], apart["Bea"]["value"], apart["Carl"]["value"]) == (1, -1, 0)
+    flag = found.estimates.filter(measure="refusals_differ").to_dicts()[0]
+    assert flag["flag"] == "leaves Ann without an answer more often: 1.00 against 0.00"
 
 
 def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:

@@ -179,3 +179,17 @@ def test_the_limit_of_reading_the_negation_is_that_of_the_code() -> None:
     limit = FLAGS["negation_unread"].limit
     assert limit
     assert limit.value == UNREAD_CORRELATION
+
+
+def test_where_the_negation_is_not_read_no_difference_from_it_is_a_claim() -> None:
+    limit = FLAGS["negation_unread"].limit
+    assert limit
+    of_question_alone = {"question_strength", "question_group_strength"}
+    no_sizes = {"significant_tests", "delta", "epsilon", "answer_probability", "winner_changes"}
+    headlines = {
+        name
+        for name, measure in DEFINITIONS.of("measures", "stereotypes").items()
+        if measure.headline is not None and name not in of_question_alone | no_sizes
+    }
+    assert headlines <= {*limit.silences}
+    assert not of_question_alone & {*limit.silences}

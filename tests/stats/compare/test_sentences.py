@@ -6,8 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.text import Text
 from small_measures import table_of
 
+from biasgrid.cli.commands.compare import comparison_lines
 from biasgrid.stats.compare.results import Difference
 from biasgrid.stats.compare.sentences import difference_sentences
 from biasgrid.tables.comparison import COMPARISONS
@@ -47,3 +49,14 @@ def test_a_number_that_one_model_lacks_is_a_dash() -> None:
     lacking = {"bias_type": "race", "value": None, "difference": None, "low": None, "high": None}
     _, sentence = said(ROW, ROW | lacking | {"reason": "one has no such number"})
     assert sentence == "gender, mu of race: one -, two 0.100; one has no such number: not distinguishable"
+
+
+@pytest.mark.parametrize("names", [None, "names"])
+def test_what_a_comparison_of_whole_cells_takes_as_given_is_said(names: str | None) -> None:
+    part = ROW | {"measure": "share_gamma", "subject_group": "female", "q": 0.01, "other_factors": names}
+    rows = [row | {"clusters": 7, "paired": True} for row in (ROW, part)]
+    table: pl.DataFrame = table_of(COMPARISONS, rows, **OF_ALL)
+    found = Difference("gender", "one", "two", table, empty_table(EVIDENCE), 0.95)
+    lines = [line.plain for line in comparison_lines(found, 100) if isinstance(line, Text)]
+    said_of_names = "parts about names cover these, too; numbers of whole cells take them as given"
+    assert (said_of_names in lines) == bool(names)

@@ -128,7 +128,10 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
     if any(row["null_mean"] is not None and row["low"] is None for row in numbers):
         lines.append(">c: noise alone would give c")
     if tests:
-        lines.append(f"{TESTS}: significant of those tested (q <= 0.05: at most 5 % of these are expected to be false)")
+        lines.append(
+            f"{TESTS}: significant of those tested (q <= 0.05; on average over such cells, at most 1 in 20 of all with "
+            "such a q is false)"
+        )
     if any(row["left_out"] for row in tests):
         lines.append("(+d): d more could not be tested, because there are too few clusters")
     lines += [

@@ -32,9 +32,16 @@ __all__ = ["READ", "SAID", "evidence", "finishes", "measure", "observe", "validi
 WRITERS = "writers"
 FACTORS = {"target": TARGETS, "writer": WRITERS}
 """By columns of observations, the factors of which pairs are parts."""
+CALLED = {TARGETS: "target terms", WRITERS: "writers"}
+"""What units of factors are called."""
 NO_SCORE = "no sentence of these pairs has a score"
 ALL_PAIRS = options_text(mode="all")
 """The options of shares of all pairs, those among them whose sentences could not be scored."""
+
+
+def known_factors(table: pl.DataFrame) -> list[str]:
+    """Returns the columns of `FACTORS` that say of each pair of which unit it is a part, where there are several."""
+    return [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,7 @@ class PartPairs(PartRows):
     def of(cls, table: pl.DataFrame, names: Sequence[str]) -> PartPairs:
         """Divides observations by some of their keys; without any they are one part."""
         keys, number = parts_by_keys(table, names)
-        known = [name for name in FACTORS if not table[name].null_count() and table[name].n_unique() > 1]
-        factors = {FACTORS[name]: table[name] for name in known} | {TEMPLATES: table["template"]}
+        factors = {FACTORS[name]: table[name] for name in known_factors(table)} | {TEMPLATES: table["template"]}
         units = {factor: places_of_units(column) for factor, column in factors.items()}
         more, less, apart = (table[name].fill_null(np.nan).to_numpy() for name in ("more", "less", "apart"))
         is_scored, direction = ~np.isnan(more) & ~np.isnan(less), table["direction"].fill_null("")
@@ -140,6 +146,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from checks_of_cell(cell, CheckedAnswers())
     yield from truncated_sentences(cell.predictions)
     yield unscored_pairs(cell.observations)
+    yield from few_writers(cell.observations)
     yield from doubted_pairs(cell.observations)
     yield from repeated_pairs(cell.instances)
 
@@ -147,6 +154,13 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
 def unscored_pairs(rows: pl.DataFrame) -> Check:
     """Returns the share of pairs of which a sentence has no score."""
     return share_that_holds("unscored_pairs", rows["more"].is_null() | rows["less"].is_null())
+
+
+def few_writers(rows: pl.DataFrame) -> Iterator[Check]:
+    """Yields how many writers or target terms the intervals are over, if they are over these."""
+    for name in known_factors(rows)[:1]:
+        count = rows[name].n_unique()
+        yield Check("few_writers", count, count, flag=CALLED[FACTORS[name]])
 
 
 def doubted_pairs(rows: pl.DataFrame) -> Iterator[Check]:

@@ -224,7 +224,7 @@ class Underspecified(Family):
     is_synthetic = True
     yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
-    group_number = "gamma"
+    group_number = "share_gamma"
     instance_bytes = 0.3
     formats: ClassVar = {
         "unqover": Format(

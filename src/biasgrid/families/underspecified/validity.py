@@ -32,15 +32,31 @@ def share_of_swap_groups(asked: int, answered: int, outcome: str) -> pl.DataFram
 def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Iterator[Sums]:
     """Yields by how much more swap groups with a subject lack an answer than those without it; of groups if there are.
 
-    Nothing is known of a subject that is in all swap groups, nor of two lists whose subjects always meet.
+    Nothing is known of a subject that is in all swap groups. Of two groups that always meet their subjects are compared
+    instead, where anything lacks an answer.
 
     Args:
         parts: what was observed of a cell, part by part.
         outcome: what lacks: `undetected`, as nobody told here whether a model declined or said something else.
     """
-    key, sides = "subject", ("subject1", "subject2")
-    if has_subject_groups(parts):
-        key, sides = "subject_group", ("group1", "group2")
+    compared = unanswered_of(parts, "subject_group", ("group1", "group2")) if has_subject_groups(parts) else None
+    if compared is None or not len(compared.keys):
+        are_groups = compared is not None
+        compared = unanswered_of(parts, "subject", ("subject1", "subject2"))
+        if are_groups and not compared.totals[:, 0::2].any():
+            return
+    if len(compared.keys):
+        yield compared.named(f"{outcome}_difference")
+
+
+def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str]) -> Sums:
+    """Returns the differences of `unanswered_differences` of subjects, or of groups of these.
+
+    Args:
+        parts: see `unanswered_differences`.
+        key: what is compared.
+        sides: the columns with both sides of a swap group.
+    """
     seen = [part[side].cast(pl.String).unique(maintain_order=True) for side in sides for part in parts]
     names = pl.concat(each.alias(key) for each in seen).drop_nulls().unique(maintain_order=True)
     units = np.unique(np.concatenate([np.unique(template_units(part)) for part in parts]))
@@ -62,10 +78,8 @@ def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Itera
     compared = columns[..., 3].sum(axis=1) > 0
     n = np.full(int(compared.sum()), int(whole[..., 1].sum()), dtype=np.int64)
     keys = pl.DataFrame({key: names.filter(pl.Series(compared)), "n": n, "left_out": np.zeros_like(n)})
-    if len(keys):
-        along = {TEMPLATES: Along(templates, columns[compared])}
-        sums = Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
-        yield sums.named(f"{outcome}_difference")
+    along = {TEMPLATES: Along(templates, columns[compared])}
+    return Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
 
 
 class SubjectScores:

@@ -52,7 +52,7 @@ function over(rows) {
   if (clusters < 1) return null;
   const alike = rows.every((row) => row.paired !== false) ? "the same for both models: each is left out of both at once" : "which differ between the models";
   const others = [...new Set(rows.map((row) => row.other_factors).filter(Boolean))];
-  const names = others.length ? ` Numbers about ${others.join(" or ")} cover the variation between these, too.` : "";
+  const names = others.length ? ` Numbers about ${others.join(" or ")} cover the variation between these, too; numbers of whole cells take them as given.` : "";
   return h("p", { class: "soft" }, `Intervals and q come from ${clusters} ${clusters === 1 ? "cluster" : "clusters"} (templates that do not reword each other), ${alike}.${names}`);
 }
 

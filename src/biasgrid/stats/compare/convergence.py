@@ -1,7 +1,8 @@
 """Convergent validity: whether datasets of different families put the same groups of a model in the same order.
 
-A correlation is computed within models, over groups that both datasets have, and set beside the highest that the noise
-of both allows (Spearman, 1904): a small correlation of unreliable numbers is no disagreement.
+A correlation is computed within models, over groups that both datasets have, and set beside the one that is to be
+expected of full agreement with the noise of both (Spearman, 1904): a small correlation of unreliable numbers is no
+disagreement.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.base.names import fold_name
-from biasgrid.stats.intervals import VarianceSource, half_width
+from biasgrid.stats.compare.controls import against_zero
+from biasgrid.stats.intervals import VarianceSource, half_width, quantile
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table
@@ -26,6 +28,10 @@ FEWEST_GROUPS = 3
 NUMBER = ["dataset", "measure", "options"]
 GROUP_KEYS = ("subject_group", "subject")
 """What groups are called where numbers are of one group alone; the first that a dataset has."""
+FREE = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0, 100.0, float("inf"))
+"""The degrees of freedom that are tried for intervals over several factors."""
+SMALLEST_P, LARGEST_P = 1e-12, 0.9
+"""Nearer to 0 or 1, a p says nothing of degrees of freedom."""
 
 
 class GroupNumbers(NamedTuple):
@@ -36,7 +42,7 @@ class GroupNumbers(NamedTuple):
         groups: the names of the groups.
         models: the names of the models.
         values: shape (models, groups), NaN where there is none.
-        variances: the same, squares of their standard errors.
+        variances: the same, of these numbers; NaN where that is not known.
     """
 
     name: tuple[str, str, str]
@@ -46,11 +52,15 @@ class GroupNumbers(NamedTuple):
     variances: FloatArray
 
 
-def convergence(measures: pl.DataFrame, datasets: Mapping[str, tuple[str, str]], level: float) -> pl.DataFrame:
+def convergence(
+    measures: pl.DataFrame, datasets: Mapping[str, tuple[str, str]], level: float, intervals: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Correlates what datasets of different families say of the same groups.
 
     Args:
         measures: of all cells that are measurable (schema `MEASURES`).
+        intervals: of the same cells (schema `INTERVALS`). The size of a control is no noise of a number, so numbers
+            beyond a control are taken from here, where they are against 0; without it nobody knows their noise.
         datasets: of each its family, and the measure that says how a model treats a group: differences of two groups,
             or numbers of one.
         level: the coverage of intervals.
@@ -58,8 +68,13 @@ def convergence(measures: pl.DataFrame, datasets: Mapping[str, tuple[str, str]],
     Returns:
         Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one model at least.
     """
+    is_wanted = [(pl.col("dataset") == of) & (pl.col("measure") == name) for of, (_, name) in datasets.items()]
+    wanted = measures.filter(pl.any_horizontal(pl.lit(value=False), *is_wanted))
+    rows_of_datasets = with_variances(against_zero(wanted, intervals), 1 - level)
     numbers = [
-        each for dataset, (_, measure) in datasets.items() for each in numbers_of_groups(measures, dataset, measure)
+        each
+        for dataset, (_, measure) in datasets.items()
+        for each in numbers_of_groups(rows_of_datasets, dataset, measure)
     ]
     rows = [
         row
@@ -69,6 +84,48 @@ def convergence(measures: pl.DataFrame, datasets: Mapping[str, tuple[str, str]],
     ]
     empty = empty_table(CONVERGENCE)
     return pl.concat([empty, pl.DataFrame(rows, schema=empty.schema)]) if rows else empty
+
+
+def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Adds the column `variance`: squares of standard errors or, over several factors, what intervals and p tell.
+
+    Args:
+        measures: numbers with their own uncertainty.
+        alpha: how often intervals miss.
+    """
+    numbered = measures.with_columns(variance=pl.col("se") ** 2)
+    parts = []
+    for _, rows in numbered.group_by("model", *NUMBER, maintain_order=True):
+        low, high, p = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high", "p"))
+        found = pl.Series(variances_of_intervals(low, high, p, alpha)).fill_nan(None)
+        parts.append(rows.with_columns(variance=pl.coalesce("variance", found)))
+    return pl.concat(parts) if parts else numbered
+
+
+def variances_of_intervals(low: FloatArray, high: FloatArray, p: FloatArray, alpha: float) -> FloatArray:
+    """Returns the variances of numbers of a kind, whose interval and p are over several factors.
+
+    The half width at alpha is h(alpha), and p is where h(p) is the number's size; h is nearly a t quantile times the
+    standard error, with the degrees of freedom at which both fit best over all numbers.
+
+    Args:
+        low: shape (numbers,), lower ends of intervals.
+        high: upper ends.
+        p: of no difference from 0.
+        alpha: how often intervals miss.
+
+    Returns:
+        Shape (numbers,), NaN where there is no interval, and everywhere if no number has a p that says anything.
+    """
+    half, sizes = (high - low) / 2, np.abs(high + low) / 2
+    fits = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
+    if not fits.any():
+        return np.full(len(half), np.nan)
+    errors = []
+    for free in FREE:
+        ratio = quantile(alpha, np.array(free)) / quantile(p[fits], np.full(int(fits.sum()), free))
+        errors.append(float(((np.log(half[fits] / sizes[fits]) - np.log(ratio)) ** 2).sum()))
+    return np.asarray((half / quantile(alpha, np.array(FREE[int(np.argmin(errors))]))) ** 2)
 
 
 def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
@@ -85,7 +142,7 @@ def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Ite
         key, found = next(((key, each) for key, each in zip(GROUP_KEYS, single, strict=True) if len(each)), ("", None))
         if found is None:
             return
-        table = found.select(*NUMBER, "model", "bias_type", "value", group=key, variance=pl.col("se") ** 2)
+        table = found.select(*NUMBER, "model", "bias_type", "value", group=key, variance="variance")
     for (_, options, _), part in table.group_by("measure", "options", "bias_type", maintain_order=True):
         groups, models = (part[name].unique(maintain_order=True).to_list() for name in ("group", "model"))
         wide = np.full((2, len(models), len(groups)), np.nan)
@@ -99,7 +156,7 @@ def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Returns for each group the mean of its differences from all others, and the mean of their variances."""
     names = ["model", "bias_type", *NUMBER]
     sides = [
-        pairs.select(*names, group=group, value=sign * pl.col("value"), variance=pl.col("se") ** 2)
+        pairs.select(*names, "variance", group=group, value=sign * pl.col("value"))
         for group, sign in (("group", 1), ("other", -1))
     ]
     # Half of a difference's variance is about that of one of its groups.

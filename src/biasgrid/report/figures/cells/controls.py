@@ -8,14 +8,16 @@ from plotnine import aes, element_text, facet_grid, geom_hline, geom_rect, ggplo
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.compare.controls import against_zero
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.counts import single_tests
 
 CAPTION = (
     "The p of every single association, or difference of two groups, in the datasets (blue) and in their negative "
-    "controls (orange), where there is nothing to find. Without any association, p is spread evenly and all bars "
-    "reach the dashed line; associations raise the bars at the left. If the bars of a control rise at the left, the "
-    "templates or the tokenizer produce associations of their own. p is not the size of an effect."
+    "controls (orange), where there is nothing to find. Both are against 0; the report tests numbers of a dataset "
+    "against its control. Without any association, p is spread evenly and all bars reach the dashed line; associations "
+    "raise the bars at the left. If the bars of a control rise at the left, the templates or the tokenizer produce "
+    "associations of their own. p is not the size of an effect."
 )
 BINS = 20
 DATASET, CONTROL = "dataset", "control"
@@ -29,7 +31,7 @@ def histogram(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
 
     Args:
         measures: schema `MEASURES`.
-        context: which cells are controls.
+        context: which cells are controls, and the p of numbers against 0.
 
     Returns:
         `dataset` (that which the control is about), `model`, `role` (`dataset` or `control`), `bin` from 0 to
@@ -43,7 +45,8 @@ def histogram(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     ]
     names = dict.fromkeys(("model", "dataset", "about", "role"), pl.String)
     chosen = pl.DataFrame(roles, schema=names, orient="row").unique(maintain_order=True)
-    tests = single_tests(measures).drop_nulls("p").join(chosen, on=["model", "dataset"], maintain_order="left")
+    alike = against_zero(measures, context.table("intervals"))
+    tests = single_tests(alike).drop_nulls("p").join(chosen, on=["model", "dataset"], maintain_order="left")
     place = (pl.col("p") * BINS).floor().clip(upper_bound=BINS - 1).cast(pl.Int64)
     panel = ["model", "about", "role"]
     counts = tests.group_by(*panel, bin=place, maintain_order=True).agg(count=pl.len())

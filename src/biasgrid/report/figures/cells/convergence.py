@@ -12,9 +12,9 @@ from biasgrid.tables.metric import options_of
 
 CAPTION = (
     "Whether two datasets of different families rank the same groups in the same order: Spearman's correlation of "
-    "groups within models, with its interval over groups. The open circles are the largest correlations, positive or "
-    "negative, that the noise of both measures allows; a dot near one of them is full agreement. A negative "
-    "correlation can be agreement too, if one dataset asks about bad things and the other about good ones."
+    "groups within models, with its interval over groups. The open circles are the correlations, positive and "
+    "negative, to expect of full agreement, given the noise of both measures. A negative correlation can be agreement "
+    "too, if one dataset asks about bad things and the other about good ones."
 )
 ROW_HEIGHT = 0.34
 """Of a pair of numbers, in inches."""
@@ -46,7 +46,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_x_continuous(limits=(-1, 1))
         + labs(
             title=heading,
-            subtitle="open circles: the largest correlations that noise allows",
+            subtitle="open circles: correlations to expect of full agreement, given the noise",
             x="rank correlation of groups within models",
             y="",
         )

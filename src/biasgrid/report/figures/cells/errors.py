@@ -28,8 +28,8 @@ CAPTION = (
     "Positional dependence δ (how much an answer's probability depends on which subject comes first) and attribute "
     "independence ε (how little it follows the negation), next to bias intensity μ. Lines are intervals over other "
     "templates. μ is never below 0, so it has a noise floor instead (grey stroke): what noise alone would give. "
-    f"These errors cancel in {GAMMA}, but if they are much larger than μ, the model hardly understands the "
-    "question."
+    f"Both cancel in {GAMMA}. They are larger than μ in every model without bias, so compare them with the answer "
+    "probability: above a tenth of it, order or negation alone changes answers (the flag `order`)."
 )
 MEASURE_DODGE = 0.26
 """By how much of a row a measure is drawn above or below its middle."""
