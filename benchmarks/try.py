@@ -22,15 +22,20 @@ from starting import seconds_of_processor
 from stopwatch import print_table, seconds_of
 
 HEADS = {"question-answering": "BertForQuestionAnswering", "fill-mask": "BertForMaskedLM"}
+SIZES: dict[str, dict[str, int]] = {
+    "base": {},
+    "tiny": {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2},
+}
+"""The size of bert-base, and that of the models of tests."""
 WORDS = Path("word_lists")
 
 
-def save_model(folder: Path, task: str) -> None:
-    """Writes a model of bert-base's size with a tokenizer that knows the words of all lists."""
+def save_model(folder: Path, task: str, size: str) -> None:
+    """Writes a model of a size with a tokenizer that knows the words of all lists."""
     import transformers
 
     tokenizer = make_tokenizer(sorted(WORDS.glob("*/*.txt")))
-    config = transformers.BertConfig(vocab_size=30_522, pad_token_id=tokenizer.pad_token_id)
+    config = transformers.BertConfig(vocab_size=30_522, pad_token_id=tokenizer.pad_token_id, **SIZES[size])
     getattr(transformers, HEADS[task])(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

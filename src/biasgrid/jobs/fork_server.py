@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     # Threads of the fork server would be missing in its copies; each job tells torch how many it has.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # A second thread that waits for work sleeps: by default it spins, on a processor that another process needs.
+    "OMP_WAIT_POLICY": "PASSIVE",
     # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
