@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 from biasgrid.jobs.start import MODEL_MODULES, start_job
 
+start_job(snakemake.log[0], MODEL_MODULES)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
-start_job(snakemake.log[0], MODEL_MODULES)
 
 from biasgrid.base.files import bring_to_present
 from biasgrid.inference.engine.settings import InferenceSettings

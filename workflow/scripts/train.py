@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 from biasgrid.jobs.start import TRAINING_MODULES, start_job
 
+start_job(snakemake.log[0], TRAINING_MODULES)
 # Whatever the user has set: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
-start_job(snakemake.log[0], TRAINING_MODULES)
 
 from biasgrid.base.files import digest_file, write_text
 from biasgrid.inference.checkpoints.checkpoint import checked_folder
