@@ -17,6 +17,7 @@ from biasgrid.config import days_as_text, load_word_lists, parse_config, read_do
 from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
+from biasgrid.jobs.gpu import threads_of_job
 from biasgrid.jobs.interruption import end_jobs_at_signals, logs_of_job, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines

@@ -11,7 +11,7 @@ rule predict:
         shard.log,
     conda:
         "../envs/biasgrid.yaml"
-    threads: grid.inference.threads
+    threads: threads_of_job(grid.inference.device)
     # What changes speed but not numbers lies in resources, whose change runs nothing again.
     resources:
         **models.mutexes(),

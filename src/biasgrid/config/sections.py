@@ -81,11 +81,6 @@ class Inference(Section):
         description="number of minutes without progress after which an inference job ends itself",
     )
 
-    @property
-    def threads(self) -> int:
-        """How many threads a job that predicts has, where the machine has so many processors."""
-        return 1 if self.device == "cpu" else 4
-
 
 class Synthetic(Section):
     """Synthetic bias: corpora from which tiny models learn associations of known strength."""
