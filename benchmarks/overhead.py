@@ -1,7 +1,13 @@
-"""What Snakemake costs: planning the full grid, a job's imports, and a job through SLURM."""
+"""What Snakemake costs: planning the full grid, a job's imports, and a job through SLURM.
+
+With the path of another checkout's `src` the plan of 100 models x 20 datasets alone is timed, in turns with its own:
+
+    python benchmarks/overhead.py [--against ../before/src] [--rounds 3]
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import statistics
@@ -19,6 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 from project import Project
 from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
 
+HERE = Path(__file__).parents[1]
 FULL_GRID = "config/config.yaml"
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 COMMANDS = {
@@ -70,6 +77,41 @@ rule statistics:
     output: "measures/{dataset}/{model}", "intervals/{dataset}/{model}", "design/{dataset}/{model}"
     script: "script.py"
 """
+# The jobs that read files of all cells: with these there are as many inputs, too.
+BARE_TABLES = """
+def of_cells(kind):
+    return [f"{kind}/{of}/{model}" for of in datasets for model in models]
+def of_dataset(kind):
+    return lambda wildcards: [f"{kind}/{wildcards.dataset}/{model}" for model in models]
+def of_shards(kind):
+    shards = [(of, shard, 4 if of % 2 == 0 else 1) for of in datasets for shard in range(1, 5 if of % 2 == 0 else 2)]
+    return [f"{kind}/{of}/{model}/{shard}-of-{count}" for of, shard, count in shards for model in models]
+
+rule compare:
+    input: of_dataset("sums"), of_dataset("measures"), of_dataset("design")
+    output: "comparisons/{dataset}"
+    script: "script.py"
+rule plot:
+    input: of_dataset("measures"), of_dataset("intervals"), of_dataset("design"), of_dataset("parts")
+    output: "figures/{dataset}"
+    script: "script.py"
+rule plot_grid:
+    input: of_cells("measures"), of_cells("intervals"), of_cells("design")
+    output: "grid"
+    script: "script.py"
+rule report:
+    input: of_cells("measures"), of_cells("evidence"), of_cells("parts")
+    output: "report"
+    script: "script.py"
+rule manifest:
+    input:
+        "report", "grid", of_cells("measures"), of_shards("predictions"), of_shards("timings"),
+        [f"{kind}/{of}" for kind in ("comparisons", "figures") for of in datasets],
+    output: "manifest"
+    script: "script.py"
+rule whole:
+    input: of_cells("measures"), of_cells("sums"), "manifest"
+"""
 LOCAL_JOBS, SLURM_JOBS = 200, 10
 
 
@@ -100,9 +142,14 @@ def print_jobs() -> None:
     print_table(["shards a cell", "jobs submitted", "jobs in all", "`snakemake -n`, s"], rows)
 
 
-def print_large() -> None:
+def print_large(before: str | None, rounds: int) -> None:
     """Prints what the plan of 100 models and 20 datasets takes, those of the full grid under other names, and what
-    Snakemake takes for as many jobs that say next to nothing: seconds of the processor, in turns."""
+    Snakemake takes for as many jobs that say next to nothing: seconds of the processor, in turns.
+
+    Args:
+        before: the `src` of a checkout whose plan is timed too.
+        rounds: how often each is timed.
+    """
     config = yaml.safe_load(Path(FULL_GRID).read_text())
     for section, count, named in (("models", 100, "label"), ("datasets", 20, "title")):
         names = config["run"][section]
@@ -113,23 +160,38 @@ def print_large() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "config.yaml").write_text(yaml.safe_dump(config | {"results": name}))
-        (folder / "Snakefile").write_text(BARE_SNAKEFILE)
+        (folder / "bare").write_text(BARE_SNAKEFILE)
+        (folder / "inputs").write_text(BARE_SNAKEFILE + BARE_TABLES)
         (folder / "script.py").write_text("pass")
+        grid, bare = ["--configfile", str(folder / "config.yaml")], ["--directory", name, "--cores", "1"]
         plans = {
-            "plan of a 100 x 20 grid (`snakemake -n`)": ["--configfile", str(folder / "config.yaml")],
-            "of as many bare jobs": ["--snakefile", str(folder / "Snakefile"), "--directory", name, "--cores", "1"],
+            "plan of a 100 x 20 grid (`snakemake -n`)": (grid, str(HERE / "src")),
+            "of as many bare jobs, with two fifths of the inputs": ([*bare, "--snakefile", str(folder / "bare")], ""),
+            "with as many inputs": ([*bare, "--snakefile", str(folder / "inputs"), "whole"], ""),
         }
+        if before:
+            own = [*grid, "--snakefile", str(Path(before).parent / "Snakefile")]
+            plans["plan of the grid, before"] = (own, str(Path(before).absolute()))
         taken: dict[str, list[float]] = {plan: [] for plan in plans}
-        for plan in [*plans] * 3:
-            taken[plan].append(processor_seconds_of_command([*SNAKEMAKE, "-n", "-q", *plans[plan]]))
-    rows = [[plan, f"{min(times):.2f}", f"{statistics.median(times):.2f}"] for plan, times in taken.items()]
-    print_table(["what", "least of 3, s of the processor", "median"], rows)
+        for plan in [*plans] * rounds:
+            arguments, source = plans[plan]
+            taken[plan].append(processor_seconds_of_command([*SNAKEMAKE, "-n", "-q", *arguments], source))
+            print(plan, taken[plan][-1], file=sys.stderr, flush=True)
+    least = {plan: min(times) for plan, times in taken.items()}
+    bare_seconds = [*least.values()][1]
+    rows = [
+        [plan, f"{least[plan]:.2f}", f"{statistics.median(times):.2f}", f"{least[plan] / bare_seconds:.2f}"]
+        for plan, times in taken.items()
+    ]
+    print_table(["what", f"least of {rounds}, s of the processor", "median", "times the bare"], rows)
 
 
-def processor_seconds_of_command(command: list[str]) -> float:
-    """Returns the seconds of the processor that a command takes."""
+def processor_seconds_of_command(command: list[str], source: str) -> float:
+    """Returns the seconds of the processor that a command takes with a package in a folder."""
     before = os.times()
-    subprocess.run(command, check=True, capture_output=True)
+    # Python keeps what it compiles, as it does where biasgrid is installed.
+    environment = os.environ | {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     after = os.times()
     return after.children_user - before.children_user + after.children_system - before.children_system
 
@@ -177,10 +239,16 @@ def print_slurm() -> None:
 
 
 def main() -> None:
-    print_starts()
-    print_jobs()
-    print_large()
-    print_slurm()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", help="`src` of the checkout to compare with")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    if not given.against:
+        print_starts()
+        print_jobs()
+    print_large(given.against, given.rounds)
+    if not given.against:
+        print_slurm()
 
 
 if __name__ == "__main__":

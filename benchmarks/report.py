@@ -1,15 +1,25 @@
-"""The report of fifteen models on four simulated datasets of full size: its megabytes, and seconds to draw pages."""
+"""The report of fifteen models on four simulated datasets of full size: its megabytes, and seconds to draw pages.
+
+With the path of another checkout's `src` both build it in turns, and no page is drawn:
+
+    python benchmarks/report.py [--folder FOLDER] [--against ../before/src] [--rounds 3]
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
+import subprocess
 import sys
 import time
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from stopwatch import print_table
 
 MODELS = [f"model-{number}" for number in range(15)]
 SHAPES = {"gender": (140, 70), "nationality": (69, 64), "ethnicity": (15, 50), "religion": (11, 50)}
@@ -205,17 +215,46 @@ def pages(path: Path) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    from stopwatch import print_table
+def print_against(before: str, rounds: int) -> None:
+    """Prints the seconds of the processor that building takes with another package and with this one, in turns."""
+    sources = {"before": before, "now": str(Path(__file__).parents[1] / "src")}
+    built: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
+    for name in [*sources] * rounds:
+        environment = os.environ | {"PYTHONPATH": sources[name]}
+        command = [sys.executable, __file__, "--once"]
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        megabytes, seconds = map(float, done.stdout.split())
+        built[name].append((seconds, megabytes))
+        print(name, *built[name][-1], file=sys.stderr, flush=True)
+    medians = {name: [median(column) for column in zip(*runs, strict=True)] for name, runs in built.items()}
+    rows = [
+        [name, f"{seconds:.2f}", f"{seconds / medians['before'][0]:.2f}", f"{megabytes:.2f}"]
+        for name, (seconds, megabytes) in medians.items()
+    ]
+    print_table(["package", "seconds of the processor", "ratio", "MB"], rows)
 
+
+def main() -> None:
     from biasgrid.jobs.fork_server import ENVIRONMENT
 
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", help="where the page is kept")
+    parser.add_argument("--against", help="`src` of the checkout to compare with")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
     # One thread, as in the job that writes a report: a second one waits for the first in each small product, busily.
     os.environ.update(ENVIRONMENT)
-    with TemporaryDirectory() as folder:
-        path = Path(sys.argv[1] if len(sys.argv) > 1 else folder, "report.html")
+    with TemporaryDirectory() as name:
+        path = Path(given.folder or name, "report.html")
+        if given.against:
+            print_against(given.against, given.rounds)
+            return
         megabytes, seconds = build(path)
-        print(f"{megabytes:.2f} MB, built in {seconds:.0f} seconds of the processor.\n", flush=True)
+        if given.once:
+            print(megabytes, seconds)
+            return
+        print(f"{megabytes:.2f} MB, built in {seconds:.1f} seconds of the processor.\n", flush=True)
         print_table(["page", "opened, s", "from the grid, s"], pages(path))
 
 

@@ -16,8 +16,8 @@ from biasgrid.base.files import bring_to_present, read_made
 from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
-from biasgrid.inference.models.prerequisites import keep_capabilities
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
+from biasgrid.jobs.gpu import threads_of_job
 from biasgrid.jobs.interruption import end_jobs_at_signals, logs_of_job, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
@@ -37,7 +37,6 @@ from biasgrid.runs.inputs.grid import GridInputs
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
 from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.runs.layout import RECORDS, Layout
-from biasgrid.training.kept_models import keep_earlier_models
 
 config_name = name_of_config(workflow.configfiles, workflow.config_settings.config, workflow.main_snakefile)
 source = source_folder(workflow.current_basedir.get_path_or_uri(secret_free=True))
@@ -157,6 +156,10 @@ onstart:
     if notice := upgrade_notice(Path(grid.results)):
         print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
+    # Imported here, because they import polars, which neither a plan nor a job needs here.
+    from biasgrid.inference.models.prerequisites import keep_capabilities
+    from biasgrid.training.kept_models import keep_earlier_models
+
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
     keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT_FILES)
     # The SLURM plugin gives all jobs of a run one name.

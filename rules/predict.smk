@@ -11,7 +11,7 @@ rule predict:
         shard.log,
     conda:
         "../envs/biasgrid.yaml"
-    threads: 1 if grid.inference.device == "cpu" else 4
+    threads: threads_of_job(grid.inference.device)
     # What changes speed but not numbers lies in resources, whose change runs nothing again.
     resources:
         **models.mutexes(),

@@ -330,6 +330,31 @@ def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(short
     assert not own.exists()
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "as a copy"])
+def test_a_job_looks_for_garbage_but_not_in_what_it_needs_and_imports_offline(tmp_path: Path, alone: bool) -> None:
+    needed, script = tmp_path / "needed_by_job.py", tmp_path / "job.py"
+    needed.write_text("import gc, os\nduring, offline = gc.isenabled(), os.environ['HF_HUB_OFFLINE']\n")
+    script.write_text(
+        f"""
+from biasgrid.jobs.start import start_job
+start_job({str(tmp_path / "log")!r}, ["needed_by_job", "of_no_such_module"])
+import gc, pathlib, needed_by_job
+found = needed_by_job.during, needed_by_job.offline, gc.isenabled(), gc.get_freeze_count() > 1000
+pathlib.Path({str(tmp_path / "found")!r}).write_text(repr(found))
+"""
+    )
+    code = f"""
+import subprocess, sys
+from biasgrid.jobs.fork_server import start_fork_server
+{"" if alone else "start_fork_server()"}
+subprocess.run([sys.executable, {str(script)!r}], check=True)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment.pop("HF_HUB_OFFLINE", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert (tmp_path / "found").read_text() == repr((False, "1", True, True))
+
+
 def test_what_is_imported_beforehand_starts_no_threads():
     """A copy would lack them, and might wait for what they hold. Of jemalloc's own each copy gets a new one."""
     code = f"""

@@ -149,7 +149,7 @@ def test_examples_have_their_groups_the_highest_score_first() -> None:
     (unit,) = found[0]["units"]
     terms = ["Muslim man", "Muslim woman", "Jewish man", "Jewish woman"]
     assert [(row["term"], row["score"]) for row in unit["rows"]] == [*zip(terms, (7000, 8000, 2000, 4000), strict=True)]
-    assert example_payloads(case_examples([])) == []
+    assert not example_payloads(case_examples([]))
 
 
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFrame) -> None:

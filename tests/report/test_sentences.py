@@ -24,7 +24,7 @@ pytestmark = pytest.mark.family("sentences are of three families")
 
 
 def carried(sentences: Sentences, units: pl.DataFrame) -> list[dict[str, Any]]:
-    return example_payloads(table_of_cell(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view)
+    return list(example_payloads(table_of_cell(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view))
 
 
 def test_a_statement_stands_above_its_negation_with_the_probabilities_of_both_answers(tmp_path: Path) -> None:

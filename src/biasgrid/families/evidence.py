@@ -13,6 +13,7 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.payload import (
+    Examples,
     PageColumns,
     differing_words,
     in_ten_thousandths,
@@ -196,9 +197,7 @@ def words_apart(name: str, apart: str) -> pl.Expr:
     )
 
 
-def example_payloads(
-    examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW
-) -> list[dict[str, Any]]:
+def example_payloads(examples: pl.DataFrame, explained: Sequence[str] = (), view: UnitView = PLAIN_VIEW) -> Examples:
     """Gathers the examples of a cell for its page, those that matter most first.
 
     Args:
@@ -211,7 +210,9 @@ def example_payloads(
         `explain` (the options of `biasgrid explain` and what they are given) and `units`.
     """
     parts = examples.sort("rank", maintain_order=True).partition_by(EXAMPLE_COLUMNS, maintain_order=True)
-    return [example_payload(part, explained, view) for part in parts]
+    return Examples(
+        len(parts), lambda start, stop: [example_payload(part, explained, view) for part in parts[start:stop]]
+    )
 
 
 def example_payload(rows: pl.DataFrame, explained: Sequence[str], view: UnitView) -> dict[str, Any]:

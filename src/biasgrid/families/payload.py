@@ -7,9 +7,9 @@ them, and the words in which two texts differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 import polars as pl
@@ -90,11 +90,40 @@ class Payload(Protocol):
             shared: from `dataset_payload`, empty where the family has none.
         """
 
-    def examples(self, cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def examples(self, cell: CellTables, shared: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
         """Returns the sentences behind numbers, those that matter most first: as many are carried as fit.
 
-        Only of families that show more than `families.evidence.UnitView` can say.
+        Only of families that show more than `families.evidence.UnitView` can say. Where they are costly, `Examples`
+        makes those alone that are carried.
         """
+
+
+class Examples(Sequence[dict[str, Any]]):
+    """Sentences behind numbers, those that matter most first, each made when it is asked for."""
+
+    def __init__(self, count: int, make: Callable[[int, int], list[dict[str, Any]]]) -> None:
+        """Keeps how they are made.
+
+        Args:
+            count: how many there are.
+            make: makes those from one place on and before another one.
+        """
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        places = range(self._count)[place]
+        if isinstance(places, int):
+            return self._make(places, places + 1)[0]
+        return self._make(places.start, places.stop) if places.step == 1 else [self[each] for each in places]
 
 
 SCALE = 10_000

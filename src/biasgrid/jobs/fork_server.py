@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import gc
 import json
 import os
 import runpy
@@ -23,18 +22,19 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.files import PARENT, refuse_without_parent
-from biasgrid.jobs.start import FORK_SERVER_ADDRESS
+from biasgrid.jobs.start import FORK_SERVER_ADDRESS, import_modules
 
 ENVIRONMENT = {
     # Jobs that need the hub do not come here; all others do without.
     "HF_HUB_OFFLINE": "1",
     # Threads of the fork server would be missing in its copies; each job tells torch how many it has.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # A second thread that waits for work sleeps: by default it spins, on a processor that another process needs.
+    "OMP_WAIT_POLICY": "PASSIVE",
     # Where torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
@@ -175,12 +175,8 @@ class ForkServer:
         except (OSError, ValueError):
             client.close()
             return None
-        for name in job.needs:
-            # The copy will say what is wrong with it.
-            with suppress(Exception):
-                import_module(name)
-        # What is here by now is not looked at by the copy's garbage collector, which would make its own of it.
-        gc.freeze()
+        # What is here by then is not looked at by the copy's garbage collector, which would make its own of it.
+        import_modules(job.needs)
         if not (pid := os.fork()):
             return job
         for stream in job.streams:

@@ -25,6 +25,15 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS_BETWEEN_TRIES = 0.5
 
 
+def threads_of_job(device: str) -> int:
+    """Returns how many threads a job that predicts has, where there are so many processors.
+
+    Args:
+        device: `auto`, `cpu` or `cuda`.
+    """
+    return 1 if device == "cpu" else 4
+
+
 @contextmanager
 def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
     """Leases GPUs for as long as the context lasts, and makes them the only ones that CUDA sees.

@@ -1,4 +1,4 @@
-"""Two settings of Python by which Snakemake plans more quickly, and what each of them gains.
+"""Settings of Python and of Snakemake by which it plans more quickly, and what each of them gains.
 
 They hold for every process that reads the rules, and change nothing but its time. Seconds of the processor for
 `snakemake -n --configfile config/config.yaml` (15 models x 4 datasets, 316 jobs; Python 3.11, Snakemake 9.27), each the
@@ -11,8 +11,17 @@ mean of nine turns:
 | keep_from_garbage_collection | 2.55 |
 | both | 2.45 |
 
-A third one, by which Python looks for garbage less often (`gc.set_threshold`), gained less than 1 % beside these two
-and is not used.
+For `snakemake -n` of 100 models x 20 datasets (9,227 jobs), with both of these, each the mean of two turns:
+
+| setting | seconds |
+| --- | --- |
+| neither of the next | 14.3 |
+| read_parameters_once | 13.4 |
+| match_files_once | 13.8 |
+| both | 12.7 |
+
+Another one, by which Python looks for garbage less often (`gc.set_threshold`), gained less than 1 % beside the first
+two and is not used.
 """
 
 from __future__ import annotations
@@ -21,12 +30,16 @@ import gc
 from functools import cache
 
 import smart_open
+from snakemake import common, rules
+from snakemake.output_index import OutputIndex
 
 
 def tune_planning() -> None:
     """Makes this process plan more quickly; called when imports and the config are read, and no job is planned."""
     keep_from_garbage_collection()
     parse_addresses_once()
+    read_parameters_once()
+    match_files_once()
 
 
 def keep_from_garbage_collection() -> None:
@@ -44,3 +57,22 @@ def parse_addresses_once() -> None:
     a class that is made for this one answer.
     """
     smart_open.parse_uri = cache(smart_open.parse_uri)
+
+
+def read_parameters_once() -> None:
+    """Keeps which parameters the functions of rules have.
+
+    Gains 6 % of a large plan: Snakemake asks for those of a function in each job, up to three times.
+    """
+    # Snakemake's own, which another version may not have.
+    if of_function := getattr(rules, "get_function_params", None):
+        rules.get_function_params = common.get_function_params = cache(of_function)
+
+
+def match_files_once() -> None:
+    """Keeps which rules make a file.
+
+    Gains 4 % of a large plan: Snakemake asks for each job that reads the file, and compares letter by letter.
+    """
+    if matching := getattr(OutputIndex, "match_producers", None):
+        OutputIndex.match_producers = cache(matching)

@@ -17,7 +17,7 @@ from biasgrid.report.content import dataset_section, definitions, headlines, mea
 from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.markdown import code, code_line, escape_markdown, shell
 from biasgrid.report.overview import Box
-from biasgrid.report.payload import blocks, blocks_within_limit, packed_block
+from biasgrid.report.payload import ExampleTexts, blocks, blocks_within_limit, packed_block
 from biasgrid.report.published import published_measures, published_rows, with_our_names
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
@@ -48,7 +48,7 @@ def build_report(run: ReportRun, tables: ReportTables, figures: Sequence[ReportF
 
     def page(datasets: Iterable[str], split: Mapping[str, str]) -> str:
         held = {**content_blocks.shared, **split}
-        evidence: dict[str, list[str]] = {}
+        evidence: dict[str, ExampleTexts] = {}
         for dataset in datasets:
             held |= content_blocks.columns[dataset]
             evidence |= content_blocks.evidence[dataset]

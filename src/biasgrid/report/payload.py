@@ -25,8 +25,26 @@ PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
 COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
 RANKED_COLUMNS = ("measure", "options", "bias_type", "set", "model", "rank", "rank_low", "rank_high", "models")
 COMPARED_PART_COLUMNS = ("subject", "attribute", "bias_type", "group", "other", "template")
+EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
+"""So many examples of a cell are gathered at once; what so many of each cell take tells about how many will fit."""
 TAG = len('<script type="application/gzip" id=""></script>\n')
 """So many bytes are around a block and its id."""
+
+
+class ExampleTexts:
+    """The examples of a cell as JSON, each of which is made when it is first needed: most do not fit on the page."""
+
+    def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
+        self.count = len(examples)
+        self._examples = examples
+        # As text, since dictionaries by the million hold up the garbage collector.
+        self._texts: list[str] = []
+
+    def first(self, most: int) -> list[str]:
+        """Returns so many examples, those that matter most; all if there are fewer."""
+        while (made := len(self._texts)) < min(most, self.count):
+            self._texts += map(json_text, self._examples[made : made + EXAMPLES_AT_ONCE])
+        return self._texts[:most]
 
 
 @dataclass(frozen=True)
@@ -36,12 +54,12 @@ class Blocks:
     Attributes:
         shared: what every page has, packed.
         columns: of each dataset the numbers of its cells, packed.
-        evidence: of each dataset the sentences that its cells may carry, each number's as JSON.
+        evidence: of each dataset the sentences that its cells may carry.
     """
 
     shared: Mapping[str, str]
     columns: Mapping[str, Mapping[str, str]]
-    evidence: Mapping[str, Mapping[str, list[str]]]
+    evidence: Mapping[str, Mapping[str, ExampleTexts]]
 
 
 def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
@@ -67,7 +85,7 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
     shared |= {f"ranks/{name}": packed_block(ranked_rows(rows)) for (name,), rows in ranks.items()}
     compared = tables.comparisons.partition_by("dataset", "model", "other_model", as_dict=True, maintain_order=True)
     columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
-    evidence: dict[str, dict[str, list[str]]] = {name: {} for name in datasets}
+    evidence: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
     # A page is of one pair of models, and unpacks no other.
     for (name, *pair), rows in compared.items():
         columns[name]["/".join(["compared", name, *pair])] = packed_block(compared_rows(rows))
@@ -75,11 +93,8 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
         of = datasets[dataset]
         rows = tables.summary.filter(model=model, dataset=dataset)
         columns[dataset][f"cell/{model}/{dataset}"] = packed_block(cell_block(cell, of, common[dataset], rows))
-        evidence[dataset][f"evidence/{model}/{dataset}"] = [
-            # At once, as lists by the million hold up the garbage collector, and each is packed several times.
-            json_text(example)
-            for example in evidence_by_weight(cell, of, common[dataset])
-        ]
+        examples = evidence_by_weight(cell, of, common[dataset])
+        evidence[dataset][f"evidence/{model}/{dataset}"] = ExampleTexts(examples)
     return Blocks(shared, columns, evidence)
 
 
@@ -198,38 +213,44 @@ def cell_block(
     return own | {"keyed": page_rows(keyed.head(MOST_KEYED), names, PAYLOAD_NUMBERS), "keyed_of": len(keyed)}
 
 
-def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def evidence_by_weight(cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     """Returns the sentences that a cell may carry, those that matter most first."""
     if make := getattr(dataset.module("payload"), "examples", None):
-        examples: list[dict[str, Any]] = make(cell, shared)
+        examples: Sequence[dict[str, Any]] = make(cell, shared)
         return examples
     told: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
     return example_payloads(cell.examples, told.explained, told.view) if told else example_payloads(cell.examples)
 
 
-def blocks_within_limit(evidence: Mapping[str, Sequence[str]], room: float) -> dict[str, str]:
+def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> dict[str, str]:
     """Returns blocks of as many examples as fit, the same number of each cell.
 
     Args:
-        evidence: the examples of each cell, as JSON, by the id of its block.
+        evidence: the examples of each cell, by the id of its block.
         room: how many bytes they may take with what is around them.
     """
 
     def carrying(most: int) -> dict[str, str]:
         return {
-            name: packed_text(f'{{"examples":[{",".join(examples[:most])}],"of":{len(examples)}}}')
+            name: packed_text(f'{{"examples":[{",".join(texts)}],"of":{examples.count}}}')
             for name, examples in evidence.items()
-            if examples[:most]
+            if (texts := examples.first(most))
         }
 
-    most = max(map(len, evidence.values()), default=0)
-    while True:
+    fitting: dict[str, str] = {}
+    guess, least, beyond = FIRST_GUESS, 0, 1 + max((examples.count for examples in evidence.values()), default=0)
+    # So many as `least` fit, and `beyond` is too many. By their share of the room none is left for another one: later
+    # examples are of fewer cells and compress better, so that one or two more might fit, for which none is tried.
+    while room > 0 and least < guess and least + 1 < beyond:
+        most = min(guess, beyond - 1)
         packed = carrying(most)
         size = sum(TAG + len(name) + len(block) for name, block in packed.items())
-        if size <= room or not most:
-            return packed
-        # Later examples are of fewer cells, and add less: this share of them is still too much, or just fits.
-        most = min(most - 1, int(most * room / size))
+        if size <= room:
+            fitting, least = packed, most
+        else:
+            beyond = most
+        guess = int(most * room / size)
+    return fitting
 
 
 def packed_block(value: Any) -> str:

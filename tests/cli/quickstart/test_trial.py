@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -175,6 +176,19 @@ def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:
         for name in datasets[1]
     ]
     assert rows[1] < rows[0]
+
+
+@pytest.mark.parametrize(
+    ("processors", "device", "shards"),
+    [(1, "auto", 1), (2, "auto", 1), (9, "auto", 2), (9, "cpu", 9), (None, "cpu", 1)],
+)
+def test_a_trial_has_as_many_shards_as_jobs_that_run_at_once(
+    folders: Path, monkeypatch: pytest.MonkeyPatch, processors: int | None, device: str, shards: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
+    sections = downsample_config({**content, "inference": {"device": device}}, 6_000)["datasets"]
+    assert {section["shards"] for section in sections.values()} == {shards}
 
 
 def test_the_size_of_the_largest_model_decides_what_a_trial_asks(folders: Path, tmp_path: Path) -> None:

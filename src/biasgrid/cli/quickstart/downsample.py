@@ -12,6 +12,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.config import Config, load_word_lists, parse_config
+from biasgrid.config.sections import Inference
+from biasgrid.jobs.gpu import threads_of_job
 from biasgrid.runs.plan import CellPlan, MachineRate, make_plan
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts
 
@@ -109,8 +111,10 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
                 break
         share = max(round(each / needed, 4), 0.0001) if needed > each else None
         section["sample"] = {"share": share, "seed": 1} if share else "all"
-        # One job at a time asks a server.
-        section["shards"] = 1 if any(cell.requests.value for cell in cells) else os.cpu_count() or 1
+        # One job at a time asks a server. Each other one takes its threads of the processors, and a second to begin.
+        device = Inference(**content.get("inference", {})).device
+        at_once = max(1, (os.cpu_count() or 1) // threads_of_job(device))
+        section["shards"] = 1 if any(cell.requests.value for cell in cells) else at_once
     return {**content, "trial": True, "datasets": datasets}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen, in_ten_thousandths, page_rows
+from biasgrid.families.payload import CellTables, Examples, FirstScreen, in_ten_thousandths, page_rows
 from biasgrid.stats.ordering import select_rows, seriate
 from biasgrid.tables.metric import IMPROBABLE, PRONOUN_ASSOCIATION
 
@@ -129,7 +129,7 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
     return {"context": context, "question": question, "own": own, "other": other, "answers": answers[:MOST_ANSWERS]}
 
 
-def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
     """Returns the evidence of associations: what an association is the mean of, and swap groups with their sentences.
 
     Returns:
@@ -137,17 +137,40 @@ def examples(cell: CellTables, shared: Mapping[str, Any]) -> list[dict[str, Any]
         n]), `partners` ([subject, mean C, n]) and `groups`: `role`, `other`, `template`, `c`, `id` and `rows`
         ([context, question, swapped, negated, own score, other's score, answer, places and lengths, own share]).
     """
-    subjects, attributes = ({name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS)
-    templates, partners = (part_means(cell.parts, key) for key in ("template", "other"))
+    numbers = {key: {name: place for place, name in enumerate(shared[f"{key}s"])} for key in PAYLOAD_KEYS}
     ranked = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
+    associations = ranked.select(PAYLOAD_KEYS).unique(maintain_order=True)
+
+    def made(start: int, stop: int) -> list[dict[str, Any]]:
+        some = associations.slice(start, stop - start)
+        rows, parts = (
+            table.join(some, on=PAYLOAD_KEYS, how="semi", maintain_order="left") for table in (ranked, cell.parts)
+        )
+        return examples_of(rows, parts, numbers)
+
+    return Examples(len(associations), made)
+
+
+def examples_of(
+    ranked: pl.DataFrame, parts: pl.DataFrame, numbers: Mapping[str, Mapping[str, int]]
+) -> list[dict[str, Any]]:
+    """Returns the evidence of those associations of which there are rows; see `examples`.
+
+    Args:
+        ranked: rows of `EVIDENCE`, those that matter most first.
+        parts: rows of `EVIDENCE_PARTS` of the same associations.
+        numbers: of `subject` and `attribute` the number of each.
+    """
+    subjects, attributes = (numbers[key] for key in PAYLOAD_KEYS)
+    templates, partners = (part_means(parts, key) for key in ("template", "other"))
     both = pl.col("score") + pl.col("other_score")
     ranked = ranked.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
-    numbers = ("unit_value", *SCORE_PAIR, "share")
+    scaled = ("unit_value", *SCORE_PAIR, "share")
     named = [*PAYLOAD_KEYS, "reason", "unit", "role", "other", "template", *QUESTION_COLUMNS]
-    names = [name for name in named if name not in numbers]
+    names = [name for name in named if name not in scaled]
     carried: dict[tuple[str, str], dict[str, Any]] = {}
     questions: dict[tuple[str, str, int], list[list[Any]]] = {}
-    for row in page_rows(ranked, names, numbers):
+    for row in page_rows(ranked, names, scaled):
         association = row["subject"], row["attribute"]
         swap_group = (*association, row["unit"])
         if association not in carried:

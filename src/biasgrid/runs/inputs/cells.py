@@ -25,6 +25,7 @@ class CellInputs:
     def __init__(self, inputs: GridInputs):
         """Keeps what is known of the whole grid."""
         self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
+        self._controls = controls_of_config(inputs.grid)
         self._units = cache(self._units_of_measures)
         self._ranges = cache(self._ranges_of_measures)
 
@@ -192,8 +193,7 @@ class CellInputs:
 
     def controls(self, wildcards: Wildcards) -> list[str]:
         """Returns the controls of a cell's dataset that its model is asked too, by name."""
-        of_dataset = controls_of_config(self.grid).of(wildcards.dataset)
-        return [name for name in of_dataset if self.grid.fits(wildcards.model, name)]
+        return [name for name in self._controls.of(wildcards.dataset) if self.grid.fits(wildcards.model, name)]
 
     def control_measures(self, wildcards: Wildcards) -> list[str]:
         """Returns the measures of the same model's controls, whose sizes are the null of a cell."""
