@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.families.cell import Observations, parts_of_observations
+from biasgrid.families.cell import Observations, find_once, parts_of_observations
 from biasgrid.families.underspecified.observe import answered_groups
 from biasgrid.stats.clusters import number_templates, template_units
 
@@ -216,10 +216,7 @@ class AnsweredGroups:
     def __init__(self, observations: Observations):
         """Goes through what was observed, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.found, self.asked = AxesOfParts(), 0
-        for part in self.observations:
-            self.asked += len(part)
-            self.found.add(answered_groups(part))
+        self.asked, self.found = find_once(observations, find_answered)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
@@ -234,6 +231,15 @@ class AnsweredGroups:
     def axes(self) -> Axes:
         """What they are about."""
         return self.found.axes
+
+
+def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[int, AxesOfParts]:
+    """Returns how many swap groups there are, and what those of them are about that were answered."""
+    asked, found = 0, AxesOfParts()
+    for part in parts:
+        asked += len(part)
+        found.add(answered_groups(part))
+    return asked, found
 
 
 def axes_of(parts: Iterable[pl.DataFrame]) -> Axes:
