@@ -90,7 +90,9 @@ def write_parts(
         parquet.ParquetWriter(file, columns, **how) as writer,
     ):
         for part in parts:
-            writer.write_table(arrow_table(part), ROWS_A_GROUP)
+            # Each row group has just the categories of its own rows.
+            for rows in part.iter_slices(ROWS_A_GROUP):
+                writer.write_table(arrow_table(rows), ROWS_A_GROUP)
         writer.add_key_value_metadata({PROVENANCE_KEY: json.dumps(provenance, sort_keys=True)})
 
 
