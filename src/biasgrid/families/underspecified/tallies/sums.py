@@ -162,9 +162,10 @@ class NameUtilities:
         equations = pairs.sum(axis=2)[..., None] * np.eye(pairs.shape[1]) - pairs
         own = (self.sums.sum(axis=3) - self.sums.sum(axis=2))[..., None]
         # Templates mostly ask about the same pairs as often as each other.
-        distinct, place = np.unique(equations, axis=0, return_inverse=True)
-        inverses = np.linalg.pinv(distinct, rcond=LEAST_SINGULAR, hermitian=True)
-        return np.asarray((inverses[place] @ own)[..., 0])
+        distinct = {each.tobytes(): each for each in equations}
+        found = np.linalg.pinv(np.stack([*distinct.values()]), rcond=LEAST_SINGULAR, hermitian=True)
+        inverses = dict(zip(distinct, found, strict=True))
+        return np.asarray((np.stack([inverses[each.tobytes()] for each in equations]) @ own)[..., 0])
 
 
 class WithoutNames:
@@ -312,9 +313,8 @@ class CentredTally:
             chosen, odds = odds_of_pronouns(groups, known, self.least)
             (left,) = self.without_pronouns(chosen, odds)
             self.pronoun_n += self.add_left(chosen, left, self.pronouns, self.pronoun_groups)
-        for number, attribute in enumerate(self.firsts):
-            rows = groups.attribute == attribute
-            np.add.at(self.pair_counts[number], (groups.pair[rows], groups.template[rows]), 1.0)
+        first = groups.only(np.isin(groups.attribute, self.firsts))
+        np.add.at(self.pair_counts, (self.pattern[first.attribute], first.pair, first.template), 1.0)
 
     def add_odds(self, groups: SwapGroups, found: Preferences) -> None:
         """Adds the log odds of question and negation."""
