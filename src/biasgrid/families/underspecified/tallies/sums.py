@@ -123,13 +123,10 @@ class MeanTally:
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        for sums, place, added in (
-            (self.by_template, groups.template, values),
-            (self.by_subject, side_by_side(groups.one, groups.other), np.repeat(values, 2)),
-            (self.by_attribute, groups.attribute, values),
-        ):
-            np.add.at(sums[:, 0], place, added)
-            np.add.at(sums[:, 1], place, 1.0)
+        tables, added = (self.by_template, self.by_subject, self.by_attribute), (values, np.repeat(values, 2), values)
+        for sums, (place, counts), each in zip(tables, groups.of_units, added, strict=True):
+            np.add.at(sums[:, 0], place, each)
+            sums[:, 1] += counts
 
 
 class NameUtilities:
@@ -251,10 +248,12 @@ class CellTally:
         bias = scores[:, :, 0] - scores[:, :, 1]
         in_order = (bias[..., 0] - bias[..., 1]) / 2
         orders = (in_order[:, 0] - in_order[:, 1]) / 2
-        for column, values in enumerate((comparison**2, orders**2, np.ones(len(groups)))):
-            np.add.at(self.squares[:, column], groups.attribute, values)
+        attribute, counts = groups.of_units[-1]
+        for column, values in enumerate((comparison**2, orders**2)):
+            np.add.at(self.squares[:, column], attribute, values)
+        self.squares[:, 2] += counts
         asked = groups.pair * len(self.axes.units) + groups.template
-        np.add.at(self.digests, groups.attribute, mix_bits(asked.astype(np.uint64)))
+        np.add.at(self.digests, attribute, mix_bits(asked.astype(np.uint64)))
 
     def add_preferences(self, groups: SwapGroups, found: Preferences) -> None:
         """Adds what is said of swap groups whatever S(x) + S(y) is."""
