@@ -56,6 +56,17 @@ def test_a_table_is_read_as_it_was_written(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
 
 
+def test_each_row_group_has_the_categories_of_its_own_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biasgrid.tables.files.ROWS_A_GROUP", 100)
+    names = pl.Series("answer", [f"{number} times something" for number in range(1000)], dtype=pl.Categorical)
+    rows = pl.concat([ROWS[:1]] * 1000).with_columns(names, pl.int_range(1000, dtype=pl.UInt32).alias("instance"))
+    write_table(rows, path, SPANS, FACTS)
+    whole = path.read_bytes()
+    write_table_in_parts(rows.iter_slices(300), path.with_name("parts.parquet"), SPANS, FACTS)
+    assert path.with_name("parts.parquet").read_bytes() == whole
+    assert read_table(path, SPANS).equals(rows)
+
+
 def test_a_check_leaves_polars_set_as_it_was(path: Path) -> None:
     with pl.Config(set_engine_affinity="streaming", set_tbl_rows=3):
         before = pl.Config.state()

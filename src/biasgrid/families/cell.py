@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from inspect import isgeneratorfunction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from biasgrid.tables.files import read_provenance
 from biasgrid.tables.measures import ROW, table_of_cell
 from biasgrid.tables.sums import SUMS
 
+Found = TypeVar("Found")
 OBSERVATIONS_KEPT = 2**21
 """A cell with more observations does not keep them: 250 MB of swap groups."""
 
@@ -39,6 +40,7 @@ class ObservedParts:
         self.cell, self.observe = cell, observe
         self.kept: list[pl.DataFrame] | None = None
         self.are_many = False
+        self.found: dict[Callable[..., Any], Any] = {}
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields the parts."""
@@ -63,6 +65,21 @@ Observations = pl.DataFrame | ObservedParts
 def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
     """Returns what was observed part by part; a table is a single part."""
     return [observations] if isinstance(observations, pl.DataFrame) else observations
+
+
+def find_once(observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]) -> Found:
+    """Returns what a function finds in what was observed; it goes through the parts of a cell when it is first asked.
+
+    Args:
+        observations: what was observed.
+        find: the function, of the parts; what it returns must not hold these.
+    """
+    if isinstance(observations, pl.DataFrame):
+        return find([observations])
+    if find not in observations.found:
+        observations.found[find] = find(observations)
+    found: Found = observations.found[find]
+    return found
 
 
 def whole_table(observations: Observations) -> pl.DataFrame:

@@ -19,6 +19,8 @@ from biasgrid.tables.completeness import Check
 
 SCORE_COLUMNS = ("probabilities", "starts", "ends")
 """Columns of predictions that hold what was read of candidates or classes."""
+SCORED_BY = "scored_by"
+"""The column that says how scores of generative models were read."""
 UNPARSED_SCORES = ("logits", "echo", "top")
 """How scores of generative models are read, where they are not parsed from a response."""
 LEAST_PROBABILITY = 0.001
@@ -86,18 +88,39 @@ def equal_scores(scores: Scores) -> Iterator[Check]:
 
 def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of instances whose scores are all 0 or 1; see `moving_scores`."""
-    read, names = moving_scores(predictions)
-    if not names:
-        return
-    has_one = pl.all_horizontal(pl.col(name).list.max() == 1 for name in names)
-    count, candidates = read.select(pl.len(), ones=has_one.sum()).collect().row(0)
-    saturated = 0
-    if candidates:
-        others = pl.element() * (1 - pl.element())
-        are_even = pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names)
-        saturated = read.filter(has_one).select(names).filter(are_even).select(pl.len()).collect().item()
+    names = score_columns(predictions)
+    columns = [name for name in (*names, SCORED_BY) if name in predictions.collect_schema()]
+    saturated = count = 0
+    for part in row_parts(predictions.select(columns)) if names else ():
+        of_part = count_saturated(part, names)
+        saturated, count = saturated + of_part[0], count + of_part[1]
     if count:
         yield Check("saturated_scores", saturated / count, count)
+
+
+def count_saturated(predictions: pl.DataFrame, names: Sequence[str]) -> tuple[int, int]:
+    """Counts instances whose scores are all 0 or 1, and those whose scores may be any; see `moving_scores`."""
+    read = unparsed_scores(predictions.lazy()).collect()
+    if all(are_between(read[name]) for name in names):
+        return 0, len(read)
+    moving = moving_scores(read.lazy()).collect()
+    has_one = moving.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names))
+    others = pl.element() * (1 - pl.element())
+    are_even = pl.all_horizontal(pl.col(name).list.eval(others).list.max() == 0 for name in names)
+    return int(has_one.select(are_even.sum()).item()), len(moving)
+
+
+def are_between(lists: pl.Series) -> bool:
+    """Says whether all scores of some lists are above 0 and below 1, as most are: a quick look at many at once."""
+    scores = lists.explode().to_numpy()
+    return bool(((scores > 0) & (scores < 1)).all())
+
+
+def row_parts(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Yields some rows of a table after others."""
+    count = table.select(pl.len()).collect().item()
+    for start in range(0, count, ROWS_CHECKED_AT_ONCE):
+        yield table.slice(start, ROWS_CHECKED_AT_ONCE).collect()
 
 
 def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -107,22 +130,34 @@ def constant_scores(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Itera
         instances: with all columns.
         predictions: answers of any kind.
     """
-    read, names = moving_scores(predictions)
-    some = read.select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect() if names else pl.DataFrame()
+    names = score_columns(predictions)
+    if not names:
+        return
+    some = moving_scores(predictions).select("instance", *names).head(ROWS_CHECKED_AT_ONCE).collect()
     if len(some):
         yield Check("constant_scores", count_constant(instances, some, names) / len(some), len(some))
 
 
-def moving_scores(predictions: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
-    """Returns the predictions whose scores may be any, and the columns that hold them; none where answers have none.
-
-    Scores that were parsed from a response are 0 and 1 by nature, and do not count; nor do those that are all 0.
-    """
+def score_columns(predictions: pl.LazyFrame) -> list[str]:
+    """Returns the columns that hold scores; none where answers have none."""
     columns = predictions.collect_schema()
-    names = [name for name in SCORE_COLUMNS if name in columns]
-    is_read = pl.col("scored_by").is_null() | pl.col("scored_by").cast(pl.String).is_in(UNPARSED_SCORES)
-    read = predictions.filter(is_read) if "scored_by" in columns else predictions
-    return read.filter(pl.any_horizontal(pl.col(name).list.max() > 0 for name in names)) if names else read, names
+    return [name for name in SCORE_COLUMNS if name in columns]
+
+
+def moving_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
+    """Returns the predictions whose scores may be any, of those that have scores: not all of them are 0.
+
+    Scores that were parsed from a response do not count: they are 0 and 1 by nature.
+    """
+    has_score = pl.any_horizontal(pl.col(name).list.max() > 0 for name in score_columns(predictions))
+    return unparsed_scores(predictions).filter(has_score)
+
+
+def unparsed_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
+    """Returns the predictions whose scores were not parsed from a response."""
+    if SCORED_BY not in predictions.collect_schema():
+        return predictions
+    return predictions.filter(pl.col(SCORED_BY).is_null() | pl.col(SCORED_BY).cast(pl.String).is_in(UNPARSED_SCORES))
 
 
 def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:

@@ -256,3 +256,22 @@ def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> No
     instances.write_parquet(tmp_path / "instances.parquet")
     # Nothing compresses the eight bytes of a key.
     assert (tmp_path / "instances.parquet").stat().st_size < 50e6 + 8 * len(instances)
+
+
+@pytest.mark.parametrize(
+    ("templates", "again"),
+    [
+        ([SAT, ("[subj1] met [subj2].", *SAT[1:])], False),
+        # A template that is there twice, and a negation that is none, in questions with and without subjects.
+        ([SAT, SAT], True),
+        ([(SAT[0], "Who [p_act]?", "Who [p_act]?")], True),
+        ([(SAT[0], "Who but [subj1] [p_act]?", "Who but [subj1] [p_act:neg]?")], False),
+        ([(SAT[0], "Who but [subj1] [p_act]?", "Who but [subj1] [p_act]?")], True),
+    ],
+)
+def test_what_is_asked_again_is_counted_whatever_it_comes_from(
+    templates: list[tuple[str, str, str]], again: bool
+) -> None:
+    instances = whole(expand(lists_of(*templates)))
+    assert instances.equals(counted(instances.drop("asked_before")).select(instances.columns))
+    assert bool(instances["asked_before"].sum()) == again

@@ -81,6 +81,14 @@ def test_answers_that_name_neither_subject_are_counted(answers: list[str], share
     assert checks(instances, answering(instances, answers))["neither_subject"] == share
 
 
+def test_answers_are_those_to_their_instances_in_whatever_order_predictions_are() -> None:
+    instances = one_list(3, attributes=2)
+    # Each first subject is named, which of other instances is a third one.
+    predictions = choosing(instances, ALWAYS).with_columns(instances["subject1"].alias("answer"))
+    mixed = predictions.sample(fraction=1, shuffle=True, seed=1)
+    assert checks(instances, predictions)["neither_subject"] == checks(instances, mixed)["neither_subject"] == 0
+
+
 def test_only_masked_models_are_asked_whether_they_expect_the_subjects_at_all() -> None:
     instances = one_list(2)
     both = [[0.0004, 0.0005], [0.1, 0.2], [0.0005, 0.0006], [0.0, 0.1]]

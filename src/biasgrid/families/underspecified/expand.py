@@ -363,9 +363,14 @@ class InstanceRows:
         each = np.broadcast_to(of_items, (len(pairs), self.items.height))
         return each.reshape(-1) if self.asked is None else each[self.asked[self.swap_groups(pairs)]]
 
-    def digests(self) -> Iterator[Digests]:
-        """Yields the digests of the rows, part by part."""
-        return map(self.digests_of, self.parts())
+    @property
+    def asks_each_once(self) -> bool:
+        """Whether it shows in the texts that no two rows ask the same: in each context each question is another one."""
+        contexts, questions = self.contexts, self.questions
+        if not contexts.stride.all() or questions.stride.any():
+            return False
+        of_items = contexts.digests[contexts.start] + questions.digests[questions.start]
+        return not any(len(repeated_digests([each], len(each))) for each in (contexts.digests, of_items))
 
     def digests_of(self, pairs: IntArray) -> Digests:
         """Returns the digests of the rows of some pairs, shape (rows,)."""
@@ -402,7 +407,8 @@ class InstanceRows:
         Args:
             columns: their columns, in this order.
         """
-        repetitions, first = Repetitions(repeated_digests(self.digests(), self.design.instances)), 0
+        digests = [] if self.asks_each_once else map(self.digests_of, self.parts())
+        repetitions, first = Repetitions(repeated_digests(digests, self.design.instances)), 0
         items = np.arange(self.items.height)
         for pairs in self.parts():
             gathered = (

@@ -145,7 +145,8 @@ def sums_of_parts(
     for kind, counted, among in zip(part_kinds(axes), counts, asked or counts, strict=True):
         own = kind.along(sums)
         n, of_all = (each[TEMPLATES].sum(axis=1) for each in (counted, among))
-        there = of_all > 0
+        # Mostly all are there, which need no copy.
+        there = slice(None) if (of_all > 0).all() else of_all > 0
         along = {
             factor: Along(units[factor], np.stack([own[factor][there], counted[factor][there]], axis=-1))
             for factor in own
@@ -153,7 +154,7 @@ def sums_of_parts(
         numbers = {"n": n, "left_out": of_all - n}
         keys = kind.names().with_columns(pl.Series(name, each.astype(np.int64)) for name, each in numbers.items())
         yield Sums(
-            keys.filter(pl.Series(there)), along, MEAN, "moderated t",
+            keys.filter(pl.Series(of_all > 0)), along, MEAN, "moderated t",
             compared=False, claims_all=kind.is_of_subject_groups,
         )  # fmt: skip
 

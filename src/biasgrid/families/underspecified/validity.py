@@ -13,7 +13,7 @@ from biasgrid.families.underspecified.keys import NAME_FACTS
 from biasgrid.families.underspecified.observe import PRONOUN_SCORES, has_subject_groups, scores_in_groups
 from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.families.underspecified.tallies.records import subject_groups_of
-from biasgrid.families.validity import ROWS_CHECKED_AT_ONCE, CheckedAnswers, checks_of_cell, unknown_tokens
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell, unknown_tokens
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
@@ -138,9 +138,7 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
         instances: with `instance` and both candidates.
         predictions: with `instance` and `answer`.
     """
-    named = [*CANDIDATE_COLUMNS, "answer"]
-    parts = [part.group_by(named).agg(count=pl.len()) for part in answers_beside(instances, predictions)]
-    distinct = pl.concat(parts).group_by(named).agg(pl.col("count").sum())
+    distinct = count_answers(instances, predictions)
     names = [bare_text(pl.col(name)) for name in CANDIDATE_COLUMNS]
     answer = bare_text(pl.col("answer"))
     # A part of a name is one as well: some models leave out an article.
@@ -150,20 +148,15 @@ def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check
     return Check("neither_subject", neither / count, count)
 
 
-def answers_beside(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yields candidates with what was answered, some instances after others.
-
-    Without a join, as long as both are in one order, in which a run leaves them.
-    """
-    asked, said = instances.select("instance", *CANDIDATE_COLUMNS), predictions.select("instance", "answer")
-    count = asked.select(pl.len()).collect().item()
-    for start in range(0, count, ROWS_CHECKED_AT_ONCE):
-        some, answers = (each.slice(start, ROWS_CHECKED_AT_ONCE).collect() for each in (asked, said))
-        if not answers["instance"].equals(some["instance"]):
-            rest = asked.slice(start).join(said, on="instance")
-            yield from rest.collect().iter_slices(ROWS_CHECKED_AT_ONCE)
-            return
-        yield some.with_columns(answers["answer"])
+def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.DataFrame:
+    """Returns how often there is each answer with each pair of candidates: these, `answer` and `count`."""
+    asked, said = instances.select("instance", *CANDIDATE_COLUMNS), predictions.select("answer", of="instance")
+    keys, are_beside = [*CANDIDATE_COLUMNS, "answer"], pl.col("instance").eq_missing(pl.col("of")).all()
+    # Mostly both are in one order, in which a run leaves them.
+    beside = pl.concat([asked, said], how="horizontal").group_by(keys).agg(are_beside, count=pl.len()).collect()
+    if beside["instance"].all():
+        return beside
+    return asked.join(said, left_on="instance", right_on="of").group_by(keys).agg(count=pl.len()).collect()
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:

@@ -12,13 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.families.cell import Observations, parts_of_observations
+from biasgrid.families.cell import Observations, find_once, parts_of_observations
 from biasgrid.families.underspecified.observe import answered_groups
 from biasgrid.stats.clusters import number_templates, template_units
 
 Number = TypeVar("Number", np.int64, np.float64)
 NamesAndCodes = tuple[pl.Series, IntArray]
 """Names, and of each thing its place among them, -1 where it has none."""
+PlacesAndCounts = tuple[IntArray, IntArray]
+"""Places among some units, and how often each unit is there."""
 PAIR_COLUMNS = ["subject1", "subject2", "group1", "group2"]
 ATTRIBUTE_COLUMNS = ["attribute", "attribute_group"]
 
@@ -146,17 +148,27 @@ class SwapGroups:
     @cached_property
     def in_templates(self) -> IntArray:
         """The places of both sides in an array of shape (subjects, attributes, templates), see `side_by_side`."""
-        subjects = side_by_side(self.one, self.other)
-        return np.ravel_multi_index(
-            (subjects, np.repeat(self.attribute, 2), np.repeat(self.template, 2)), self.axes.shape
-        )
+        _, attributes, templates = self.axes.shape
+        asked = self.attribute * templates + self.template
+        one, other = (subject * attributes * templates + asked for subject in (self.one, self.other))
+        return side_by_side(one, other)
 
     @cached_property
     def in_partners(self) -> IntArray:
         """The places of both sides in an array of shape (subjects, partners, attributes), see `side_by_side`."""
-        subjects, partners = side_by_side(self.one, self.other), side_by_side(self.other, self.one)
-        shape = (len(self.axes.subjects), *self.axes.shape[:2])
-        return np.ravel_multi_index((subjects, partners, np.repeat(self.attribute, 2)), shape)
+        subjects, attributes, _ = self.axes.shape
+        pairs = self.one * subjects + self.other, self.other * subjects + self.one
+        one, other = (pair * attributes + self.attribute for pair in pairs)
+        return side_by_side(one, other)
+
+    @cached_property
+    def of_units(self) -> tuple[PlacesAndCounts, PlacesAndCounts, PlacesAndCounts]:
+        """The places of templates, of both subjects and of attributes, and how often each of them is there."""
+        subjects, attributes, templates = self.axes.shape
+        both = side_by_side(self.one, self.other)
+        places = (self.template, templates), (both, subjects), (self.attribute, attributes)
+        template, subject, attribute = ((place, np.bincount(place, minlength=count)) for place, count in places)
+        return template, subject, attribute
 
     @cached_property
     def pair(self) -> IntArray:
@@ -216,10 +228,7 @@ class AnsweredGroups:
     def __init__(self, observations: Observations):
         """Goes through what was observed, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.found, self.asked = AxesOfParts(), 0
-        for part in self.observations:
-            self.asked += len(part)
-            self.found.add(answered_groups(part))
+        self.asked, self.found = find_once(observations, find_answered)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
@@ -234,6 +243,15 @@ class AnsweredGroups:
     def axes(self) -> Axes:
         """What they are about."""
         return self.found.axes
+
+
+def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[int, AxesOfParts]:
+    """Returns how many swap groups there are, and what those of them are about that were answered."""
+    asked, found = 0, AxesOfParts()
+    for part in parts:
+        asked += len(part)
+        found.add(answered_groups(part))
+    return asked, found
 
 
 def axes_of(parts: Iterable[pl.DataFrame]) -> Axes:

@@ -123,13 +123,10 @@ class MeanTally:
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        for sums, place, added in (
-            (self.by_template, groups.template, values),
-            (self.by_subject, side_by_side(groups.one, groups.other), np.repeat(values, 2)),
-            (self.by_attribute, groups.attribute, values),
-        ):
-            np.add.at(sums[:, 0], place, added)
-            np.add.at(sums[:, 1], place, 1.0)
+        tables, added = (self.by_template, self.by_subject, self.by_attribute), (values, np.repeat(values, 2), values)
+        for sums, (place, counts), each in zip(tables, groups.of_units, added, strict=True):
+            np.add.at(sums[:, 0], place, each)
+            sums[:, 1] += counts
 
 
 class NameUtilities:
@@ -162,9 +159,10 @@ class NameUtilities:
         equations = pairs.sum(axis=2)[..., None] * np.eye(pairs.shape[1]) - pairs
         own = (self.sums.sum(axis=3) - self.sums.sum(axis=2))[..., None]
         # Templates mostly ask about the same pairs as often as each other.
-        distinct, place = np.unique(equations, axis=0, return_inverse=True)
-        inverses = np.linalg.pinv(distinct, rcond=LEAST_SINGULAR, hermitian=True)
-        return np.asarray((inverses[place] @ own)[..., 0])
+        distinct = {each.tobytes(): each for each in equations}
+        found = np.linalg.pinv(np.stack([*distinct.values()]), rcond=LEAST_SINGULAR, hermitian=True)
+        inverses = dict(zip(distinct, found, strict=True))
+        return np.asarray((np.stack([inverses[each.tobytes()] for each in equations]) @ own)[..., 0])
 
 
 class WithoutNames:
@@ -250,10 +248,12 @@ class CellTally:
         bias = scores[:, :, 0] - scores[:, :, 1]
         in_order = (bias[..., 0] - bias[..., 1]) / 2
         orders = (in_order[:, 0] - in_order[:, 1]) / 2
-        for column, values in enumerate((comparison**2, orders**2, np.ones(len(groups)))):
-            np.add.at(self.squares[:, column], groups.attribute, values)
+        attribute, counts = groups.of_units[-1]
+        for column, values in enumerate((comparison**2, orders**2)):
+            np.add.at(self.squares[:, column], attribute, values)
+        self.squares[:, 2] += counts
         asked = groups.pair * len(self.axes.units) + groups.template
-        np.add.at(self.digests, groups.attribute, mix_bits(asked.astype(np.uint64)))
+        np.add.at(self.digests, attribute, mix_bits(asked.astype(np.uint64)))
 
     def add_preferences(self, groups: SwapGroups, found: Preferences) -> None:
         """Adds what is said of swap groups whatever S(x) + S(y) is."""
@@ -312,9 +312,8 @@ class CentredTally:
             chosen, odds = odds_of_pronouns(groups, known, self.least)
             (left,) = self.without_pronouns(chosen, odds)
             self.pronoun_n += self.add_left(chosen, left, self.pronouns, self.pronoun_groups)
-        for number, attribute in enumerate(self.firsts):
-            rows = groups.attribute == attribute
-            np.add.at(self.pair_counts[number], (groups.pair[rows], groups.template[rows]), 1.0)
+        first = groups.only(np.isin(groups.attribute, self.firsts))
+        np.add.at(self.pair_counts, (self.pattern[first.attribute], first.pair, first.template), 1.0)
 
     def add_odds(self, groups: SwapGroups, found: Preferences) -> None:
         """Adds the log odds of question and negation."""
