@@ -52,7 +52,7 @@ export function scatter(title, rows, names) {
   const marks = rows.map((row) => s("circle", { cx: place(row.x), cy: 320 - place(row.y), r: 3, class: row.found ? "dot found" : "dot", onclick: open(row) }, s("title", {}, row.label)));
   const lines = [s("line", { x1: 10, y1: 160, x2: 310, y2: 160, class: "axis" }), s("line", { x1: 160, y1: 10, x2: 160, y2: 310, class: "axis" }), s("line", { x1: 10, y1: 310, x2: 310, y2: 10, class: "alike" })];
   const drawn = s("svg", { viewBox: "0 0 320 320", class: "scatter", role: "img", "aria-label": title }, lines, marks);
-  return h("figure", {}, h("figcaption", {}, `${capital(title)}. Across: ${names[0]}, up: ${names[1]}, from −${far.toFixed(2)} to ${far.toFixed(2)}. On the line both are alike.`), drawn);
+  return h("figure", {}, h("figcaption", {}, `${capital(title)}: ${names[0]} across, ${names[1]} up, both from −${far.toFixed(2)} to ${far.toFixed(2)}. The models agree on the dashed line.`), drawn);
 }
 
 // Shares of one over what they depend on, from 0 to `far`: points of {x, y, ends} with their intervals as a band.
