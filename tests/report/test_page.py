@@ -316,7 +316,7 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     ("value", "text"),
     [
         (0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "\N{MINUS SIGN}0.000100"), (1e-12, "0"),
-        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50 × 10⁻⁸"),
+        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50 \N{MULTIPLICATION SIGN} 10⁻⁸"),
         (None, "\N{EN DASH}"),
     ],
 )  # fmt: skip
