@@ -369,3 +369,23 @@ def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(chromium: Browse
     assert report.page.locator(".blocks .scroll").count() >= 2
     assert report.page.evaluate(cut) == 0
     report.page.close()
+
+
+def test_models_are_sorted_by_a_column_and_put_back(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html").drawn()
+    heads = report.page.locator(".overview th.sub button")
+    labels = report.page.locator(".overview tbody th")
+    given = labels.all_text_contents()
+    orders = []
+    for _ in range(3):
+        heads.first.focus()
+        report.page.keyboard.press("Enter")
+        orders.append((labels.all_text_contents(), report.page.locator("th.sub").first.get_attribute("aria-sort")))
+    assert [text for text, _ in orders] == [given[::-1], given, given]
+    assert [state for _, state in orders] == ["descending", "ascending", None]
+    # The page is drawn again without a second button.
+    report.go("#/run").go("#/")
+    assert heads.count() == report.page.locator(".overview th.sub").count()
+    assert report.complaints == []
+    report.page.close()
