@@ -124,9 +124,7 @@ def test_tables_are_saved_as_they_are_shown(shown: Shown, tmp_path: Path) -> Non
     assert "a/b#c%2Fd" in saved["Group"].to_list()
 
 
-def test_all_numbers_of_a_page_are_saved(
-    chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
-) -> None:
+def test_all_numbers_of_a_page_are_saved(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(report_of(RUN, **tables), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html", "#/cell/mild/feelings").drawn()
     report.page.click(".menu summary")

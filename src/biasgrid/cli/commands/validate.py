@@ -29,7 +29,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         refuse_unknown_subjects(parsed, lists)
         warnings = list(warnings_of(parsed, lists))
     cells = len(list(parsed.cells()))
-    console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    variants = f"{len(lists)} variant{'s' * (len(lists) != 1)} of datasets"
+    console.print(f"{config}: {cells} cell{'s' * (cells != 1)}, {variants}, no faults.")
     for note in sample_notes(parsed, lists):
         print_text(note)
     if parsed.plugins:
