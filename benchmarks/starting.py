@@ -1,4 +1,4 @@
-"""What jobs cost beside their work: alone, as copies of a starter, and in the demo before and after a change.
+"""What jobs cost beside their work: alone, as copies of a fork server, and in the demo before and after a change.
 
     python benchmarks/starting.py OTHER
 
@@ -32,7 +32,7 @@ JOBS = {
     "predict": (MODEL_MODULES, "biasgrid.inference.models.masked.back_end, transformers.models.bert.modeling_bert"),
     "train": (TRAINING_MODULES, "biasgrid.training.train, transformers.models.bert.modeling_bert"),
 }
-"""What jobs import, and what of it the starter has imported before."""
+"""What jobs import, and what of it the fork server has imported before."""
 SCRIPT = """
 from biasgrid.jobs.start import hand_over
 
@@ -51,28 +51,28 @@ def seconds_of_processor(command: list[str], folder: Path, environment: dict[str
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def seconds_of_copies(starter: psutil.Process) -> float:
-    """Returns the seconds of the processor of a starter and of its copies that have ended."""
-    times = starter.cpu_times()
+def seconds_of_copies(fork_server: psutil.Process) -> float:
+    """Returns the seconds of the processor of a fork server and of its copies that have ended."""
+    times = fork_server.cpu_times()
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
 def print_starts() -> None:
-    """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a starter."""
+    """Prints what imports and the end cost a job that starts by itself, and one that is a copy of a fork server."""
     start_fork_server()
-    (starter,) = psutil.Process().children()
+    (fork_server,) = psutil.Process().children()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "job.py")
         for rule, (needs, modules) in JOBS.items():
             script.write_text(SCRIPT.format(needs=needs, modules=modules))
-            command, alone = [sys.executable, str(script)], {"BIASGRID_STARTER": ""}
+            command, alone = [sys.executable, str(script)], {"BIASGRID_FORK_SERVER": ""}
             by_itself = median(seconds_of_processor(command, HERE, alone) for _ in range(REPEATS))
-            # The first copy waits until the starter has imported what it needs.
+            # The first copy waits until the fork server has imported what it needs.
             subprocess.run(command, check=True, capture_output=True)
-            before = seconds_of_copies(starter)
+            before = seconds_of_copies(fork_server)
             handing_over = median(seconds_of_processor(command, HERE, {}) for _ in range(REPEATS))
-            copied = handing_over + (seconds_of_copies(starter) - before) / REPEATS
+            copied = handing_over + (seconds_of_copies(fork_server) - before) / REPEATS
             rows.append([f"`{rule}`", f"{by_itself:.2f}", f"{copied:.2f}", f"{copied / by_itself:.2f}"])
             print(*rows[-1], file=sys.stderr)
     print_table(["imports and end of", "by itself, s", "as a copy, s", "ratio"], rows)
@@ -87,7 +87,7 @@ def print_demo(other: Path) -> None:
         for folder, runs in taken.items():
             shutil.rmtree(folder / "results/demo-full", ignore_errors=True)
             processor: list[float] = []
-            environment = {"PYTHONPATH": str(folder / "src"), "BIASGRID_STARTER": ""}
+            environment = {"PYTHONPATH": str(folder / "src"), "BIASGRID_FORK_SERVER": ""}
             clock = seconds_of(lambda: processor.append(seconds_of_processor(command, folder, environment)))
             runs.append((clock, processor[0]))
     before, after = ([median(column) for column in zip(*runs, strict=True)] for runs in taken.values())

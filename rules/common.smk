@@ -25,7 +25,6 @@ from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
     check_servers,
-    out_of_vocabulary_words,
     refuse_unknown_subjects,
     remember_configs,
     upgrade_notice,
@@ -149,7 +148,7 @@ onstart:
             print(problem, file=sys.stderr)
         if asking:
             refuse_unknown_subjects(grid, word_lists)
-            for warning in warnings_of(out_of_vocabulary_words(grid, word_lists)):
+            for warning in warnings_of(grid, word_lists):
                 print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None

@@ -56,6 +56,7 @@ rule manifest:
         "../envs/biasgrid.yaml"
     params:
         config=pages.manifest_config,
+        folders=pages.manifest_folders,
         title=pages.manifest_title,
         code=inputs.code_of("manifest"),
     script:

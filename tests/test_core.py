@@ -20,6 +20,9 @@ FILES = (
 ROOMS = ("cli", "config", "families", "groups", "inference", "jobs", "report", "runs", "stats", "tables", "training")
 """Folders of tests that are about the core; folders in `families` are about one of them."""
 OF_BASE = ("test_addresses.py", "test_files.py", "test_proxies.py", "test_versions.py")
+OF_A_FAMILY = "write_grid"
+"""What writes a grid of underspecified questions; `write_general_grid` writes one of any family."""
+FUNCTION = ast.FunctionDef
 ENTRY_POINTS = re.compile(r'(?<=\[project\.entry-points\."biasgrid\.plugins"\]\n)(\w+ = .*\n)+')
 
 
@@ -35,6 +38,26 @@ def asks_families(module: Path) -> bool:
     """Says whether all tests of a module ask built-in families, so that it may import one: it has the mark itself."""
     marks = [node for node in ast.parse((ROOT / module).read_text()).body if isinstance(node, ast.Assign)]
     return any("pytestmark" in ast.unparse(node.targets[0]) and "mark.family(" in ast.unparse(node) for node in marks)
+
+
+def unmarked_tests(module: Path) -> list[str]:
+    """Returns the tests of a module that write a grid of a built-in family, by themselves or through others of the
+    module, without the mark."""
+    functions = {each.name: each for each in ast.parse((ROOT / module).read_text()).body if isinstance(each, FUNCTION)}
+    names = {
+        name: {part.id for part in ast.walk(each) if isinstance(part, ast.Name)} for name, each in functions.items()
+    }
+    fixtures = {name: {argument.arg for argument in each.args.args} for name, each in functions.items()}
+
+    def writes(name: str) -> bool:
+        used = (names[name] | fixtures[name]) - {name}
+        return OF_A_FAMILY in used or any(writes(other) for other in used & functions.keys())
+
+    marks = {
+        name: any("mark.family(" in ast.unparse(mark) for mark in each.decorator_list)
+        for name, each in functions.items()
+    }
+    return [name for name in functions if name.startswith("test_") and writes(name) and not marks[name]]
 
 
 def write_core(folder: Path) -> None:
@@ -85,6 +108,12 @@ def test_the_core_passes_its_own_tests_without_the_built_in_families(tmp_path: P
 @pytest.mark.long
 def test_the_core_passes_its_slow_tests_without_the_built_in_families(tmp_path: Path) -> None:
     run_core(tmp_path, "slow and not long")
+
+
+def test_what_writes_a_grid_of_a_built_in_family_has_the_mark() -> None:
+    """The long test above finds it, too, but is rarely run."""
+    modules = [module for module in core_modules() if not asks_families(module)]
+    assert {str(module): found for module in modules if (found := unmarked_tests(module))} == {}
 
 
 def test_most_modules_of_the_core_ask_no_built_in_family() -> None:

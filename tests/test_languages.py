@@ -62,13 +62,13 @@ def test_a_third_language_is_one_file(tmp_path: Path, monkeypatch: pytest.Monkey
     }
     (tmp_path / "languages/fr.yaml").write_text(yaml.safe_dump(content, allow_unicode=True))
     monkeypatch.setattr(languages, "FOLDER", tmp_path / "languages")
-    language_words.cache_clear()
+    languages.shipped_words.cache_clear()
     try:
         assert language_words("fr").answers == ("Oui", "Non")
         assert refused("fr", "Je ne peux pas répondre.")
         assert not refused("fr", "Je peux répondre.")
     finally:
-        language_words.cache_clear()
+        languages.shipped_words.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small_grid import write_grid
+from small_grid import write_general_grid, write_grid
 
 from biasgrid.jobs.run_progress import AnsweredRows, RunProgress
 
@@ -50,19 +50,24 @@ class Terminal:
         return self.process.wait(PATIENCE)
 
 
-@pytest.fixture
-def config(folders: Path, tmp_path: Path) -> Path:
-    """A config of one cell, whose name needs quotes."""
-    path = write_grid(tmp_path, str(folders / "qa"))
+def of_one_cell(path: Path) -> Path:
+    """Writes a config again with one cell, under a name that needs quotes."""
     content = yaml.safe_load(path.read_text())
     content["run"] = {"models": ["one"], "datasets": ["people"]}
     content["results"] = "results"
-    named = tmp_path / "my grid.yaml"
+    named = path.parent / "my grid.yaml"
     named.write_text(yaml.safe_dump(content))
     return named
 
 
-def test_a_run_shows_bars_and_goes_on_after_an_interrupt(config: Path) -> None:
+@pytest.fixture
+def config(folders: Path, tmp_path: Path) -> Path:
+    return of_one_cell(write_general_grid(tmp_path, str(folders / "qa")))
+
+
+@pytest.mark.family("a whole run is of one of them")
+def test_a_run_shows_bars_and_goes_on_after_an_interrupt(folders: Path, tmp_path: Path) -> None:
+    config = of_one_cell(write_grid(tmp_path, str(folders / "qa")))
     line = [*BIASGRID, "run", config.name, "--cores", "2"]
     first = Terminal(line, config.parent)
     first.read_until("asks the model")
@@ -105,6 +110,20 @@ def test_a_failed_run_says_how_to_go_on(config: Path) -> None:
     last = told.stderr.rstrip().splitlines()[-1]
     expected = "The run failed. Finished work is kept. Fix the problem above, then continue with: biasgrid run"
     assert last == f"{expected} 'my grid.yaml'"
+
+
+@pytest.mark.family("subjects of one token are asked for in one of them")
+def test_a_run_that_is_refused_at_its_start_shows_the_reason_and_no_lines_of_the_workflow(
+    folders: Path, tmp_path: Path
+) -> None:
+    config = write_grid(tmp_path, str(folders / "lm"), run={"models": ["masked"], "datasets": ["people"]})
+    (tmp_path / "word_lists/subjects.txt").write_text("[subj] African-American\n[subj] Middle-Eastern\n")
+    told = subprocess.run([*BIASGRID, "run", config.name], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 1
+    fault, detail, last = told.stderr.rstrip().splitlines()
+    assert fault == "1 fault in the input:"
+    assert "nothing to ask, because too few subjects are a single token" in detail
+    assert last.startswith("The run failed.")
 
 
 def test_bad_input_is_said_before_anything_runs(config: Path) -> None:

@@ -1,7 +1,7 @@
 """Runs of Snakemake as copies of a process that has imported it; their jobs are copies of another one.
 
 In most runs of tests imports would take longer than all else. What a Snakemake of its own does at Ctrl-C or a kill,
-with a starter of its own, is tried with `Project.start`.
+with a fork server of its own, is tried with `Project.start`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ PATIENCE = 1800
 
 
 @cache
-def starter_for(purpose: str) -> str:
-    """Starts a starter of this process, one for each purpose; returns what tells jobs where it is."""
+def fork_server_for(purpose: str) -> str:
+    """Starts a fork server of this process, one for each purpose; returns what tells jobs where it is."""
     start_fork_server()
     return os.environ.pop(FORK_SERVER_ADDRESS)
 
 
-def shared_starter() -> dict[str, str]:
-    """What lets the runs of tests share a starter, in the environment of each."""
-    return {FORK_SERVER_ADDRESS: starter_for("jobs")}
+def shared_fork_server() -> dict[str, str]:
+    """What lets the runs of tests share a fork server, in the environment of each."""
+    return {FORK_SERVER_ADDRESS: fork_server_for("jobs")}
 
 
 def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[str, int]:
@@ -42,7 +42,7 @@ def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[
     Args:
         arguments: those of its command line.
         folder: its working folder.
-        environment: its variables; see `shared_starter`.
+        environment: its variables; see `shared_fork_server`.
 
     Returns:
         What it printed, and how it ended: its exit status.
@@ -56,14 +56,14 @@ def copy_of_snakemake(arguments: Sequence[str], folder: Path, environment: dict[
         "environment": environment | {"ARGUMENTS": json.dumps(arguments)},
         "needs": NEEDS,
     }
-    _, _, address = starter_for("Snakemake").partition(":")
+    _, _, address = fork_server_for("Snakemake").partition(":")
     with (
         tempfile.TemporaryFile("w+") as output,
         Path(os.devnull).open() as nothing,
-        socket.socket(socket.AF_UNIX) as starter,
+        socket.socket(socket.AF_UNIX) as fork_server,
     ):
-        starter.settimeout(PATIENCE)
-        starter.connect(address)
-        ending = run_in_copy(starter, job, [nothing.fileno(), output.fileno(), output.fileno()])
+        fork_server.settimeout(PATIENCE)
+        fork_server.connect(address)
+        ending = run_in_copy(fork_server, job, [nothing.fileno(), output.fileno(), output.fileno()])
         output.seek(0)
         return output.read(), ending

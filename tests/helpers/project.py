@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from copies import copy_of_snakemake, shared_starter
+from copies import copy_of_snakemake, shared_fork_server
 from shared import made_once
 from typer.testing import CliRunner, Result
 
@@ -86,8 +86,8 @@ class Project:
 
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         """Runs Snakemake and returns all it printed."""
-        # With variables of its own a run has its own starter: what a starter has imported knows those of before.
-        more = shared_starter() if environment is None else environment
+        # With variables of its own a run has its own fork server: a shared one has imported with those of before.
+        more = shared_fork_server() if environment is None else environment
         output, ending = copy_of_snakemake(self.line(*arguments), self.folder, self.environment() | more)
         assert (ending == 0) == succeeds, output
         return output

@@ -34,7 +34,7 @@ import os, sys, time
 from biasgrid.jobs.fork_server import start_fork_server
 
 start_fork_server()
-print(os.environ["BIASGRID_STARTER"], flush=True)
+print(os.environ["BIASGRID_FORK_SERVER"], flush=True)
 sys.stdin.read()
 """
 BEGIN = """
@@ -94,7 +94,7 @@ open("done", "w").close()
 
 @pytest.fixture
 def snakemake() -> Iterator[subprocess.Popen[str]]:
-    """A process that has a starter, as Snakemake has."""
+    """A process that has a fork server, as Snakemake has."""
     with subprocess.Popen(
         [sys.executable, "-c", SNAKEMAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -160,7 +160,7 @@ def test_a_copy_runs_the_script_as_it_would_run(
 
 
 def test_a_copy_has_the_package_of_its_own_run(start: Callable[..., subprocess.Popen[str]], tmp_path: Path):
-    """Runs that share a starter may each have a biasgrid of their own."""
+    """Runs that share a fork server may each have a biasgrid of their own."""
     package = tmp_path / "src/biasgrid/jobs"
     shutil.copytree(ROOT / "src/biasgrid/jobs", package)
     (package.parent / "__init__.py").write_text("")
@@ -169,7 +169,7 @@ def test_a_copy_has_the_package_of_its_own_run(start: Callable[..., subprocess.P
     assert output.strip() == str(package.parent / "__init__.py")
 
 
-def test_a_run_uses_the_starter_that_it_is_told_of(snakemake: subprocess.Popen[str]):
+def test_a_run_uses_the_fork_server_that_it_is_told_of(snakemake: subprocess.Popen[str]):
     assert snakemake.stdout is not None
     address = snakemake.stdout.readline().strip()
     again = subprocess.run(
@@ -183,7 +183,7 @@ def test_a_run_uses_the_starter_that_it_is_told_of(snakemake: subprocess.Popen[s
 
 
 @pytest.mark.parametrize("address", ["", f"{sys.executable}:/no/socket", "/another/python:/no/socket"])
-def test_without_a_starter_a_script_runs_by_itself(start: Callable[..., subprocess.Popen[str]], address: str):
+def test_without_a_fork_server_a_script_runs_by_itself(start: Callable[..., subprocess.Popen[str]], address: str):
     script = start(TELL, **{FORK_SERVER_ADDRESS: address})
     facts = told(script)
     assert facts["pid"] == script.pid
@@ -218,7 +218,7 @@ def test_what_a_script_wants_done_at_its_end_is_done(start: Callable[..., subpro
     assert script.returncode == (2 if ending else 0)
 
 
-def test_a_copy_that_ends_well_takes_nothing_apart_that_the_starter_imported(
+def test_a_copy_that_ends_well_takes_nothing_apart_that_the_fork_server_imported(
     start: Callable[..., subprocess.Popen[str]],
 ):
     """Such as `logging`, which closes its handlers at Python's end: of torch that takes longer than many jobs."""
@@ -249,22 +249,22 @@ def test_a_script_that_is_killed_takes_its_copy_along(start: Callable[..., subpr
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_the_starter_ends_with_snakemake_and_the_last_job(
+def test_the_fork_server_ends_with_snakemake_and_the_last_job(
     snakemake: subprocess.Popen[str], start: Callable[..., subprocess.Popen[str]], tmp_path: Path, killed: bool
 ):
     script = start(SLOW)
-    starter = psutil.Process(first_line(script)).ppid()
+    fork_server = psutil.Process(first_line(script)).ppid()
     if killed:
         snakemake.kill()
     snakemake.communicate(timeout=60)
     script.communicate(timeout=60)
     assert script.returncode == 0
     assert (tmp_path / "done").exists()
-    assert ends(starter)
+    assert ends(fork_server)
 
 
 @pytest.mark.parametrize("handles", [False, True])
-def test_a_copy_ends_with_a_starter_that_is_killed_and_puts_nothing_in_place(
+def test_a_copy_ends_with_a_fork_server_that_is_killed_and_puts_nothing_in_place(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, handles: bool
 ):
     """Its script has told by then that the job failed."""
@@ -278,7 +278,7 @@ def test_a_copy_ends_with_a_starter_that_is_killed_and_puts_nothing_in_place(
     assert not (tmp_path / "output").exists()
 
 
-def test_a_job_that_cannot_be_ended_writes_nothing_without_its_starter(
+def test_a_job_that_cannot_be_ended_writes_nothing_without_its_fork_server(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ):
     script = start("import signal\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WRITE)

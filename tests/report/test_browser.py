@@ -1,9 +1,11 @@
 """The report in a real browser: offline, hostile names, hidden texts, and without a script."""
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -120,6 +122,16 @@ def test_tables_are_saved_as_they_are_shown(shown: Shown, tmp_path: Path) -> Non
     assert len(saved) == len(rows) > 10
     assert "'=HYPERLINK(1)" in saved["Group"].to_list()
     assert "a/b#c%2Fd" in saved["Group"].to_list()
+
+
+def test_all_numbers_of_a_page_are_saved(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(report_of(RUN, **tables), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html", "#/cell/mild/feelings").drawn()
+    report.page.click(".menu summary")
+    numbers = json.loads(report.saved(".menu [data-json]", tmp_path).read_text(encoding="utf-8"))
+    assert any(row.get("Group") == "a/b#c%2Fd" for rows in numbers.values() for row in rows)
+    assert report.complaints == []
+    report.page.close()
 
 
 def test_the_config_can_be_saved(shown: Shown, tmp_path: Path) -> None:
@@ -245,6 +257,14 @@ def test_failures_are_drawn_as_a_curve_of_each_bias_type(
     rates = rates.filter(pl.col("options").str.starts_with("difference=mean"))
     assert len(report.page.query_selector_all(".curves circle")) == len(rates) > len(BIAS_TYPES)
     assert report.complaints == []
+    report.page.click(".menu summary")
+    report.page.locator(".menu [data-svg]").first.wait_for()
+    assert report.page.locator(".menu [data-svg]").count() == report.page.locator("#app svg[role=img]").count() > 0
+    figure = ElementTree.parse(report.saved(".menu [data-svg]", tmp_path)).getroot()
+    assert figure.tag == "{http://www.w3.org/2000/svg}svg"
+    drawn = [each for each in figure.iter() if each.get("stroke", "none") != "none"]
+    assert drawn
+    assert all(each.get("class") is None for each in figure.iter())
     report.page.close()
 
 

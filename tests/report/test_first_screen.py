@@ -330,3 +330,64 @@ def test_a_p_has_two_digits_and_is_never_0_or_1(p: float, text: str) -> None:
 
 def test_numbers_that_are_read_together_share_their_decimals() -> None:
     assert [shared_decimals(each) for each in ([0.5, 0.001], [0.000319, 0.0], [12.3], [0.09996], [])] == [3, 6, 1, 3, 0]
+
+
+def test_tables_with_many_columns_are_not_put_beside_the_first_one(screen: Screen) -> None:
+    (first,) = screen.tables
+    by_columns = {count: first._replace(columns=(list(first.columns) * 3)[:count]) for count in (1, 2, 3, 8)}
+    both = replace(screen, tables=[by_columns[3], by_columns[2], by_columns[3], by_columns[1]])
+    assert both.narrow == [by_columns[2], by_columns[1]]
+    assert both.broad == [by_columns[3]]
+    assert not both.is_wide
+    # Nothing is left beside it, or it needs the place itself.
+    assert replace(screen, tables=[by_columns[2], by_columns[3]]).is_wide
+    assert replace(screen, tables=[by_columns[8], by_columns[1]]).is_wide
+    assert not replace(screen, tables=[by_columns[3]]).is_wide
+    assert not replace(screen, tables=[]).is_wide
+
+
+def test_at_1280_pixels_no_table_of_the_first_screen_is_cut_off(chromium: Browser, tmp_path: Path) -> None:
+    """Kinds of questions of one, two and three columns, as in the demo."""
+    kinds = {"underspecified": 3, "decision": 3, "pairs": 2}
+    datasets = [
+        replace(
+            DATASETS[2],
+            name=f"{kind}{place}",
+            title=f"Questions {place}",
+            family=kind,
+            reference=f"biasgrid.families.{kind}",
+        )
+        for kind, count in kinds.items()
+        for place in range(count)
+    ]
+    rows = [row for row in ROWS if row["dataset"] == "faiths"]
+    run = replace(RUN, datasets=datasets, controls=Controls(), facts=GridFacts())
+    measures = measures_of([row | {"dataset": each.name} for row in rows for each in datasets])
+    (tmp_path / "index.html").write_text(report_of(run, measures=measures), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html", viewport={"width": 1280, "height": 900}).drawn()
+    cut = (
+        "[...document.querySelectorAll('.blocks .scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    )
+    assert report.page.locator(".blocks .scroll").count() >= 2
+    assert report.page.evaluate(cut) == 0
+    report.page.close()
+
+
+def test_models_are_sorted_by_a_column_and_put_back(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(report_of(RUN, measures=measures_of(ROWS)), encoding="utf-8")
+    report = Shown(chromium, tmp_path / "index.html").drawn()
+    heads = report.page.locator(".overview th.sub button")
+    labels = report.page.locator(".overview tbody th")
+    given = labels.all_text_contents()
+    orders = []
+    for _ in range(3):
+        heads.first.focus()
+        report.page.keyboard.press("Enter")
+        orders.append((labels.all_text_contents(), report.page.locator("th.sub").first.get_attribute("aria-sort")))
+    assert [text for text, _ in orders] == [given[::-1], given, given]
+    assert [state for _, state in orders] == ["descending", "ascending", None]
+    # The page is drawn again without a second button.
+    report.go("#/run").go("#/")
+    assert heads.count() == report.page.locator(".overview th.sub").count()
+    assert report.complaints == []
+    report.page.close()

@@ -165,6 +165,17 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
     assert detailed[-1] == "7"
 
 
+def test_an_interval_over_factors_without_a_name_is_shown_alone(measures: pl.DataFrame) -> None:
+    """Such as of a size beyond that of the control, which is of two datasets."""
+    strength = {"model": "base-squad", "measure": "strength", "value": 0.1, "low": -0.01, "high": 0.2}
+    certain = measures_of([strength], dataset="religion").with_columns(generalises_to=pl.lit(None, pl.String))
+    summary = summary_of(RUN, with_known(measures, certain))
+    page = Page(report_of(RUN, summary=summary, measures=measures))
+    (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
+    assert "to 0.200, n" in detailed[3]
+    assert "None" not in page.text
+
+
 def test_an_engine_that_is_not_torch_is_named_with_its_models(measures: pl.DataFrame, examples: pl.DataFrame) -> None:
     cells = {"religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}}, "religion/base-lm": {}}
     for facts, expected in ((NO_FACTS, False), (NO_FACTS._replace(cells=cells), True)):
@@ -316,7 +327,7 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     ("value", "text"),
     [
         (0.12345, "0.123"), (-0.5, "\N{MINUS SIGN}0.500"), (-0.0001, "\N{MINUS SIGN}0.000100"), (1e-12, "0"),
-        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50e\N{MINUS SIGN}08"),
+        (0.09996, "0.100"), (1234.5, "1,234"), (999.6, "1,000"), (2.5e-8, "2.50 \N{MULTIPLICATION SIGN} 10⁻⁸"),
         (None, "\N{EN DASH}"),
     ],
 )  # fmt: skip

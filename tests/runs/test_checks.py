@@ -15,7 +15,6 @@ from biasgrid.base.faults import InputError, UserError
 from biasgrid.config import load_word_lists
 from biasgrid.runs.checks import (
     CONFIGS_NOTE,
-    out_of_vocabulary_words,
     refuse_unknown_subjects,
     remember_configs,
     upgrade_notice,
@@ -99,7 +98,7 @@ Checkpoints = Callable[[str, str], Path]
 
 def warnings(path: Path) -> list[str]:
     config = read_grid(path)
-    return list(warnings_of(out_of_vocabulary_words(config, load_word_lists(config))))
+    return list(warnings_of(config, load_word_lists(config)))
 
 
 @pytest.mark.family("its names and templates are words of the tiny tokenizers")
@@ -119,6 +118,18 @@ def test_words_for_which_the_tokenizer_has_no_token_are_named(
         assert "\N{SNOWMAN}" in found[0]
 
 
+@pytest.mark.family("its names and templates are words of the tiny tokenizers")
+def test_a_tokenizer_of_another_language_is_reported(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
+    config = write_grid(tmp_path, checkpoint=str(tiny_checkpoint("roberta", "question-answering")))
+    assert warnings(config) == []
+    (tmp_path / "word_lists/attributes.txt").write_text("[act] keitti hernekeittoa\n[act:neg] ei keittänyt puuroa\n")
+    question = "[subj1] istahti [subj2] vieressä.\tKuka [act]?\tKuka [act:neg]?\n"
+    (tmp_path / "word_lists/qa.txt").write_text(question)
+    found = warnings(config)
+    assert any("the tokenizer splits half of the words into" in each and "hernekeittoa" in each for each in found)
+
+
+@pytest.mark.family("subjects of one token are asked for in one of them")
 def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path, tiny_checkpoint: Checkpoints) -> None:
     path = write_grid(
         tmp_path,

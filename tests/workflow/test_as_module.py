@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copies import copy_of_snakemake, shared_starter
+from copies import copy_of_snakemake, shared_fork_server
 from project import ROOT, Project
 
 SNAKEFILE = f'"{ROOT / "workflow/Snakefile"}"'
@@ -47,7 +47,7 @@ class Deployed(Project):
 
     def run(self, *arguments: str, succeeds: bool = True, environment: dict[str, str] | None = None) -> str:
         # The package is the installed one: a user has no other.
-        ours = {"HF_HUB_OFFLINE": "1"} | (shared_starter() if environment is None else environment)
+        ours = {"HF_HUB_OFFLINE": "1"} | (shared_fork_server() if environment is None else environment)
         output, ending = copy_of_snakemake(self.line(*arguments), self.folder, os.environ | ours)
         assert (ending == 0) == succeeds, output
         return output
@@ -119,7 +119,7 @@ def test_a_module_of_a_repository_that_is_read_file_by_file(
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     snakefile = f'github("somebody/biasgrid", path="workflow/Snakefile", commit="{commit}")'
     user = Deployed.of(tmp_path / "user", small_config, snakefile=snakefile)
-    environment = shared_starter() | {"XDG_CACHE_HOME": str(cache)}
+    environment = shared_fork_server() | {"XDG_CACHE_HOME": str(cache)}
     table = "results/instances/religion/qa.parquet"
     assert table in user.run("--dry-run", environment=environment)
     user.run(table, environment=environment)

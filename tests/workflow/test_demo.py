@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from copies import shared_starter
+from copies import shared_fork_server
 from kept_measures import can_be_compared, differing
 from project import OF_EACH_KIND, ROOT, Project
 from slurm_cluster import SlurmCluster, SlurmProject, name_of_job
@@ -80,7 +80,7 @@ def test_a_second_run_does_nothing(grid: Grid):
 def test_it_has_a_folder_of_its_own_and_ends_with_a_sentence_for_each_model(demo: Project, tmp_path: Path):
     demo.clone(tmp_path / "biasgrid-demo")
     command = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", "demo"]
-    environment = os.environ | shared_starter()
+    environment = os.environ | shared_fork_server()
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     _, found = run.stdout.split("Found:\n")
     sentences = dict(line.split(": ", 1) for line in found.splitlines() if line.startswith("  "))

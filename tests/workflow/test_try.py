@@ -16,7 +16,7 @@ import nbformat
 import polars as pl
 import pytest
 import yaml
-from copies import shared_starter
+from copies import shared_fork_server
 from documents import read_document
 from project import ROOT, Project
 from shared import made_once
@@ -52,7 +52,7 @@ def tried(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
         folder.mkdir()
         save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
         line = [*BIASGRID, *shlex.split(TRY[0])[1:], *LESS]
-        environment = os.environ | shared_starter()
+        environment = os.environ | shared_fork_server()
         told = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         (folder / "told").write_text(told.stdout)
 
@@ -154,7 +154,7 @@ def test_a_larger_limit_asks_only_what_is_new(within: Path) -> None:
     assert planned.replace("-n --quiet rules", "--quiet rules host") == run
     # Measures, figures and the report of more rows are made as before.
     line = [sys.executable, "-m", *shlex.split(run), "--snakefile", str(ROOT / "Snakefile"), "--until", "predict"]
-    subprocess.run(line, env=os.environ | shared_starter(), capture_output=True, check=True)
+    subprocess.run(line, env=os.environ | shared_fork_server(), capture_output=True, check=True)
     (told,) = re.findall(r"of these rows come from earlier runs", PAGE)
     assert told in said(status)
 

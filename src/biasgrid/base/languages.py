@@ -1,19 +1,25 @@
 """What biasgrid knows of a language: its Yes and No, refusals, articles and pronouns, a file of data for each language.
 
-The files stand in the folder of this module's name. A language without a file has no such words: what needs them is
-refused in it.
+The files stand in the folder of this module's name; a dataset may have one of its own. A language without a file has no
+such words: what needs them is refused in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import Field
+
+from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.files import digest_file
+from biasgrid.base.sections import Section
+from biasgrid.base.yaml import Document, NodePlace, read_yaml
 
 FOLDER = Path(__file__).with_suffix("")
 ENGLISH = "en"
@@ -63,20 +69,134 @@ class Language:
         return tuple(words[0] for words in self.yes_and_no.values())
 
 
-@cache
-def language_words(code: str) -> Language:
-    """Returns the words of a language.
+class LanguageSection(Section):
+    """The content of a file of words; see `Language`, which has the same keys."""
+
+    name: str = Field("", description="the English name of the language")
+    yes: list[str] = Field(default_factory=list, description="the words for yes; a model is asked for the first one")
+    no: list[str] = Field(default_factory=list, description="the words for no; a model is asked for the first one")
+    no_is_not: bool = Field(
+        False,
+        description=(
+            "`true` if the word for no also means *not*; it is then an answer only before a punctuation mark or at "
+            "the end of the text"
+        ),
+    )
+    answer_is: str = Field("", description="regular expression for what may come before Yes or No (*the answer is*)")
+    answer_goes_on: list[str] = Field(
+        default_factory=list,
+        description="words that may follow Yes or No without a comma (*No they are not*)",
+    )
+    refusals: list[str] = Field(
+        default_factory=list,
+        description="regular expressions, in any case, for what a model says when it declines",
+    )
+    articles: list[str] = Field(default_factory=list, description="words that are dropped before answers are compared")
+    pronouns: dict[str, list[str]] = Field(
+        default_factory=dict, description="for `male` and `female` their pronouns, if these show the gender"
+    )
+
+
+EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
+PATTERN = "a regular expression without lookaround and backreferences"
+
+
+def language_words(reference: str) -> Language:
+    """Returns the words of a language; none of a file with faults, which `language_file_faults` yields.
 
     Args:
-        code: such as `es` or `pt-BR`; a region makes no difference.
+        reference: a code such as `es` or `pt-BR`, of which a region makes no difference, or the path of a file.
     """
-    file = FOLDER / f"{code.partition('-')[0]}.yaml"
+    if not is_file_of_words(reference):
+        return shipped_words(reference.partition("-")[0])
+    try:
+        stat = Path(reference).stat()
+        return own_words(reference, (stat.st_mtime_ns, stat.st_size))
+    except (OSError, InputError):
+        return Language()
+
+
+def is_file_of_words(reference: str) -> bool:
+    """Returns whether a language is named by a file, not by its code."""
+    return reference.endswith((".yaml", ".yml"))
+
+
+@cache
+def shipped_words(code: str) -> Language:
+    """Returns the words that biasgrid has of a language; they are tested, so that they need no check."""
+    file = FOLDER / f"{code}.yaml"
     if not file.exists():
         return Language()
-    content: dict[str, Any] = yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    pronouns = {gender: tuple(words) for gender, words in content.pop("pronouns", {}).items()}
+    return from_content(yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+
+
+@lru_cache(maxsize=64)
+def own_words(path: str, _version: tuple[int, int]) -> Language:
+    """Returns the words of a user's file, read again where it has changed.
+
+    Raises:
+        InputError: it has faults of form.
+    """
+    _, content = read_language_file(path)
+    return from_content(content.model_dump())
+
+
+def from_content(content: Mapping[str, Any]) -> Language:
+    """Makes a language of the content of its file."""
+    pronouns = {gender: tuple(words) for gender, words in content.get("pronouns", {}).items()}
     entries: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in content.items()}
-    return Language(pronouns=pronouns, **entries)
+    return Language(**(entries | {"pronouns": pronouns}))
+
+
+def read_language_file(path: str) -> tuple[Document, LanguageSection]:
+    """Reads a file of words.
+
+    Raises:
+        InputError: with every fault of its form.
+    """
+    document = read_yaml(path, EXPECTED, ", ".join(LanguageSection.model_fields))
+    # Without quotation marks, YAML reads these two keys as true and false.
+    names: dict[Any, str] = {True: "yes", False: "no"}
+    content = {names.get(key, key): value for key, value in document.content.items()}
+    document = document._replace(content=content)
+    return document, document.checked(LanguageSection, path)
+
+
+def own_option(path: str) -> dict[str, str]:
+    """Returns the options that name a file of words, with its digest: answers are read again by other words."""
+    return {"language": path, "language_digest": digest_file(Path(path)) if Path(path).is_file() else ""}
+
+
+def language_file_faults(path: str) -> Iterator[Fault]:
+    """Yields what is wrong with a file of words, each with its line and key."""
+    try:
+        document, content = read_language_file(path)
+    except InputError as error:
+        yield from error.faults
+        return
+    for one, other in (("yes", "no"), ("no", "yes")):
+        if getattr(content, one) and not getattr(content, other):
+            yield document.fault(path, (one,), f"given without `{other}`", "both, or neither")
+    for word in sorted({each.casefold() for each in content.yes} & {each.casefold() for each in content.no}):
+        yield document.fault(path, ("no",), f"{word!r} is also a word for yes", "different words for yes and no")
+    lists = {key: getattr(content, key) for key in ("yes", "no", "answer_goes_on", "refusals", "articles")}
+    for key, words in (lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}).items():
+        for place, word in enumerate(words):
+            if not word.strip():
+                yield document.fault(path, (*key.split("."), place), "empty", "a word")
+    for place, phrase in enumerate(content.refusals):
+        yield from pattern_faults(document, path, ("refusals", place), phrase)
+    yield from pattern_faults(document, path, ("answer_is",), content.answer_is)
+
+
+def pattern_faults(document: Document, path: str, place: NodePlace, pattern: str) -> Iterator[Fault]:
+    """Yields a pattern that cannot be looked for."""
+    import polars as pl
+
+    try:
+        pl.Series([""]).str.contains(pattern)
+    except pl.exceptions.ComputeError:
+        yield document.fault(path, place, f"{pattern!r} is no such regular expression", PATTERN)
 
 
 ENGLISH_WORDS = language_words(ENGLISH)
@@ -88,5 +208,5 @@ def known_languages() -> dict[str, Language]:
 
 
 def language_of(options: Mapping[str, Any]) -> Language:
-    """Returns the language of a cell: that which its options name, else English."""
+    """Returns the language of a cell: the one that its options name by code or file, else English."""
     return language_words(options.get("language", ENGLISH))

@@ -27,6 +27,11 @@ from biasgrid.jobs.run_progress import (
     stage_of,
 )
 
+WARNING = "warning: "
+"""How a line begins that is shown whatever else a run says."""
+REFUSED = re.compile(r"^WorkflowError in file .*\n")
+"""What Snakemake prints before the reason why it did not begin a run."""
+PLACE_IN_WORKFLOW = re.compile(r"^  File .*\n?", re.MULTILINE)
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
 LAST_LINES = 15
 
@@ -111,7 +116,7 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        print_text(f"{''.join(last)}{RUN_FAILED}: {go_on}", err=True)
+        print_text(f"{reason_of(last)}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
@@ -124,11 +129,21 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
             if now := RunProgress.of_line(line):
                 shown.show(now)
                 continue
+            if line.startswith(WARNING):
+                print_text(line, err=True, nl=False)
             last.append(line)
             rule = STARTED.match(line)
             if rule and (stage := stage_of(rule[1])):
                 shown.begin(stage)
     return last
+
+
+def reason_of(last: Sequence[str]) -> str:
+    """Returns what is worth reading of the last lines of a run: of one that did not begin, the reason alone."""
+    for place, line in enumerate(last):
+        if REFUSED.match(line):
+            return PLACE_IN_WORKFLOW.sub("", "".join([*last][place + 1 :]))
+    return "".join(last)
 
 
 def end_run(process: subprocess.Popen[str]) -> None:

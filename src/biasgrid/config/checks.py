@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, InputError, first_few, nearest_name, one_of, unknown_names, value_text
+from biasgrid.base.files import missing_path
+from biasgrid.base.languages import is_file_of_words, language_file_faults
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
@@ -161,11 +163,26 @@ def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
 
 
 def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields what is English in a selected dataset of another language."""
-    language = config.datasets[name].language
-    if name in config.run.datasets and not config.datasets[name].is_english:
+    """Yields faults of a selected dataset's own file of words, and what is English in one of another language."""
+    section = config.datasets[name]
+    if name not in config.run.datasets:
+        return
+    if section.language_file is not None:
+        reference, where = section.language_reference(config.word_lists), f"datasets.{name}.language_file"
+        if not is_file_of_words(reference) or not Path(reference).is_file():
+            problem = missing_path(Path(reference)) if is_file_of_words(reference) else f"{section.language_file!r}"
+            yield Fault(source, where, problem, "a YAML file in the folder of word lists, such as portuguese.yaml")
+            return
+        if faults := list(language_file_faults(reference)):
+            # Several datasets of a language have one file.
+            sharing = [
+                each for each in config.run.datasets if config.datasets[each].language_file == section.language_file
+            ]
+            yield from faults if name == sharing[0] else ()
+            return
+    if not section.is_english:
         for what, instead in config.family(name).english(config, name):
-            yield Fault(source, f"datasets.{name}.language", f"{language!r}, but {what}", instead)
+            yield Fault(source, f"datasets.{name}.language", f"{section.language!r}, but {what}", instead)
 
 
 def model_label_faults(config: Config, source: str) -> Iterator[Fault]:

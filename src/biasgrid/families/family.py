@@ -9,11 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import Field
 
 from biasgrid.base.faults import Fault
+from biasgrid.base.languages import own_option
 from biasgrid.base.references import load_reference
 from biasgrid.base.sections import LANGUAGE, Model, Name, Section, Tokenizer
 from biasgrid.families.sampling import MOST_UNASKED, SampleBy, SampleOrAll
@@ -59,6 +61,10 @@ class DatasetSection(Section):
             "refused in other languages (see docs/languages.md)"
         ),
     )
+    language_file: str | None = Field(
+        None,
+        description="YAML file among the word lists with your own words of the language (see docs/languages.md)",
+    )
     shards: int = Field(1, ge=1, le=256, description="number of jobs that share the inference of a cell")
     sample: SampleOrAll | None = Field(
         None,
@@ -95,10 +101,14 @@ class DatasetSection(Section):
         """Whether its texts are English."""
         return self.language.partition("-")[0] == "en"
 
-    @property
-    def language_option(self) -> dict[str, str]:
-        """What tells the measures of a cell its language, empty of English, so that those of English cells stay."""
-        return {} if self.is_english else {"language": self.language}
+    def language_reference(self, word_lists: str | Path) -> str:
+        """Returns what `language_words` takes: the dataset's own file, or else the code of the language."""
+        return str(Path(word_lists, self.language_file)) if self.language_file else self.language
+
+    def language_option(self, word_lists: str | Path) -> dict[str, str]:
+        """Returns what tells the measures of a cell its language, nothing of English: those of English cells stay."""
+        reference = self.language_reference(word_lists)
+        return own_option(reference) if self.language_file else {} if self.is_english else {"language": reference}
 
 
 class Mode:

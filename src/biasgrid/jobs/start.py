@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-FORK_SERVER_ADDRESS = "BIASGRID_STARTER"
+FORK_SERVER_ADDRESS = "BIASGRID_FORK_SERVER"
 """The environment variable that holds the Python of the fork server and the address where it listens."""
 
 TABLE_MODULES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")

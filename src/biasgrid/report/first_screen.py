@@ -21,6 +21,11 @@ from biasgrid.tables.claims.numbers import format_number, format_p
 from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, RANDOM, options_of
 
+NARROW_COLUMNS = 2
+"""How many columns of boxes a table has at most beside the first one."""
+WIDE_COLUMNS = 7
+"""A first table of more columns has the whole width."""
+
 
 class Largest(NamedTuple):
     """The largest significant result of a model.
@@ -99,6 +104,28 @@ class Screen:
     tiles: Mapping[str, Sequence[Mapping[str, Any]]]
 
     @property
+    def broad(self) -> list[OverviewTable]:
+        """The tables that have too many columns for the narrow half, but for the first one."""
+        return [table for table in self.tables[1:] if len(table.columns) > NARROW_COLUMNS]
+
+    @property
+    def narrow(self) -> list[OverviewTable]:
+        """The tables beside the first one."""
+        return [table for table in self.tables[1:] if len(table.columns) <= NARROW_COLUMNS]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the first table has the whole width: for its many columns, or as nothing is beside it."""
+        return bool(self.tables) and (
+            len(self.tables[0].columns) > WIDE_COLUMNS or (len(self.tables) > 1 and not self.narrow)
+        )
+
+    @property
+    def has_units(self) -> bool:
+        """Whether any box is of a scale of its own."""
+        return any(box and box.unit for table in self.tables for row in table.boxes.values() for box in row)
+
+    @property
     def has_noise(self) -> bool:
         """Whether any box shows what noise alone gives."""
         return any(box and box.noise for table in self.tables for row in table.boxes.values() for box in row)
@@ -171,7 +198,7 @@ def tiles_of(
         "what": "" if p is None else Overall(p, 1).claim,
         "said": f"{int(counts['value'].sum()):,} of {tested:,} single tests are significant."
         if tested
-        else "Nothing was tested. Read the interval instead.",
+        else "There is no p and no single test. Read the interval instead.",
     }
     return [*claims, test, coverage_tile(run, model, dataset, lines), *(one for one in tiles if one["is_evidence"])]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
@@ -31,6 +33,10 @@ InputReader = tuple[Path, Callable[[], Any]]
 """A file, and what reads it."""
 INSTANCES_CHECKED = 256
 WORDS_LISTED = 5
+SPACED_WORDS = re.compile(r"[A-Za-z\u00c0-\u052f\u05d0-\u05ea\u0620-\u06ff]{2,}")
+"""Words of two letters or more in scripts that put spaces between words: Latin, Greek, Cyrillic, Hebrew, Arabic."""
+SPLIT_TOKENS = 3
+"""A tokenizer whose median word has so many tokens is not of the language: in its own, half of the words are one."""
 CONFIGS_NOTE = ".made_with.json"
 """In a folder of results the list of the config files that it is made with."""
 
@@ -109,6 +115,30 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
         raise InputError(document.with_lines(faults, source))
 
 
+def sampled_texts(
+    config: Config, lists: Mapping[tuple[str, str], Lists]
+) -> Iterator[tuple[str, str, Tokenizer, list[str]]]:
+    """Yields for each cell whose tokenizer is at hand model, dataset, tokenizer and some of its texts."""
+    layout = Layout(config)
+    folders = {
+        name: checkpoint_folder(layout.record("models", name), config.models[name].folder) for name in config.run.models
+    }
+    backends = {
+        name: backend
+        for name, folder in folders.items()
+        if folder and (backend := load_backend(folder / "tokenizer.json"))
+    }
+    cells = [
+        (model, dataset, config.question(model, dataset).variant)
+        for model, dataset in config.cells()
+        if model in backends and not config.models[model].source.brings_instances
+    ]
+    needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
+    samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
+    for model, dataset, variant in cells:
+        yield model, dataset, backends[model], [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
+
+
 class OutOfVocabulary(NamedTuple):
     """What the tokenizer of a model does not know of a dataset.
 
@@ -131,28 +161,41 @@ def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], List
         config: the config.
         lists: the word lists of all selected datasets and variants.
     """
-    layout = Layout(config)
-    folders = {
-        name: checkpoint_folder(layout.record("models", name), config.models[name].folder) for name in config.run.models
-    }
-    backends = {
-        name: backend
-        for name, folder in folders.items()
-        if folder and (backend := load_backend(folder / "tokenizer.json"))
-    }
-    cells = [
-        (model, dataset, config.question(model, dataset).variant)
-        for model, dataset in config.cells()
-        if model in backends and not config.models[model].source.brings_instances
-    ]
-    needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
-    samples = {variant: of.sample(INSTANCES_CHECKED) for variant, (of, _) in count_instances(layout, needed).items()}
-    for model, dataset, variant in cells:
-        texts = [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
-        unknown = [unknown_words(backends[model], text) for text in texts]
+    for model, dataset, backend, texts in sampled_texts(config, lists):
+        unknown = [unknown_words(backend, text) for text in texts]
         if any(unknown):
             words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
             yield OutOfVocabulary(model, dataset, sum(map(bool, unknown)) / len(texts), words)
+
+
+class SplitWords(NamedTuple):
+    """What the tokenizer of a model makes of the words of a dataset that it knows only by their parts.
+
+    Attributes:
+        model, dataset: the cell.
+        tokens: the median number of tokens of a word.
+        words: examples, the longest in tokens first.
+    """
+
+    model: str
+    dataset: str
+    tokens: float
+    words: list[str]
+
+
+def split_words(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[SplitWords]:
+    """Yields the cells of which most words are `SPLIT_TOKENS` tokens or more: the tokenizer is of another language.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+    """
+    for model, dataset, backend, texts in sampled_texts(config, lists):
+        # A text is split as a whole, so that a word keeps the space before it.
+        words = Counter(word for text in texts for word in SPACED_WORDS.findall(text))
+        tokens = {word: len(backend.encode(f" {word}", add_special_tokens=False).ids) for word in words}
+        if tokens and (middle := median(tokens.values())) >= SPLIT_TOKENS:
+            yield SplitWords(model, dataset, middle, sorted(tokens, key=lambda word: (-tokens[word], word)))
 
 
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
@@ -163,14 +206,17 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
     return [text[begin:end] for number, (begin, end) in places if number in ids]
 
 
-def warnings_of(found: Iterable[OutOfVocabulary]) -> Iterator[str]:
-    """Yields a warning for each, in a line."""
-    for model, dataset, share, words in found:
-        named = first_few([*map(repr, words)], WORDS_LISTED)
+def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
+    """Yields in a line each what the tokenizers of models do not know, or split into many tokens."""
+    for model, dataset, share, words in out_of_vocabulary_words(config, lists):
         yield (
             f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that the tokenizer does not "
-            "know: "
-            f"{named}"
+            f"know: {first_few([*map(repr, words)], WORDS_LISTED)}"
+        )
+    for model, dataset, tokens, words in split_words(config, lists):
+        yield (
+            f"warning: {model} on {dataset}: the tokenizer splits half of the words into {tokens:.3g} tokens or more, "
+            f"such as {first_few([*map(repr, words)], WORDS_LISTED)}: the model hardly knows these words"
         )
 
 

@@ -34,7 +34,7 @@ class Strength(Section):
         gt=0,
         le=1,
         description=(
-            f"{OF_QUESTIONS}and masked language models: share of the answers that are one of the two subjects; the "
+            f"{OF_QUESTIONS} and masked language models: share of the answers that are one of the two subjects; the "
             "other answers are words that name nobody"
         ),
     )

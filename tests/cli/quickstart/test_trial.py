@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,7 +150,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(UserError, match="no/such-model: there is no 'no' in this folder, and the hub says: "):
         describe_model("no/such-model", {}, None, None)
-    with pytest.raises(UserError, match="sentiment-2 are not for models of fill-mask; expected one of eth"):
+    with pytest.raises(UserError, match="sentiment-2 is not for models of fill-mask; expected one of eth"):
         make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
     with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):
         make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
@@ -225,8 +226,20 @@ def test_a_trial_says_before_it_runs_how_little_it_asks(model: str, folders: Pat
     content, _ = make_config(ROOT, "results", [tried(folders / model)], fitting[:1])
     config = parse_config(downsample_config(content, 600), "try.yaml")
     assert config.trial
-    text = trial_text(config)
+    text = trial_text(config, load_word_lists(config))
     assert re.fullmatch(r"Quick trial: ([\d,.]+( million)? of [\d,.]+( million)? \w+(, )?)+", text), text
+
+
+def test_words_that_a_tokenizer_splits_are_reported_before_a_workflow_begins(
+    tiny_checkpoint: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    folder = tiny_checkpoint("bert", "fill-mask")
+    told = RUNNER.invoke(app, ["try", str(folder), "--on", "gender", "--folder", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "nothing to ask, because too few subjects are a single token of the tokenizer" in told.output
+    assert "pronouns are left out, because she, he are not single tokens of the model" in told.output
+    assert "Quick trial: 0" not in told.output
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_control_alone_is_asked_where_it_is_named(folders: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from biasgrid.cli.options import ConfigPath, load_checked_config
-from biasgrid.cli.output import report_errors
+from biasgrid.cli.output import print_text, report_errors
 
 
 def run(
@@ -24,12 +24,16 @@ def run(
     """
     from biasgrid.cli.commands.summary import print_findings
     from biasgrid.cli.live_run import run_to_the_end
+    from biasgrid.config.checks import models_left_out
     from biasgrid.config.paths import workflow_folder
 
     with report_errors():
-        results = Path(load_checked_config(config, None).results)
+        parsed = load_checked_config(config, None)
+        results = Path(parsed.results)
         own = Path("Snakefile")
         snakefile = own if own.is_file() else workflow_folder() / "Snakefile"
+    for note in models_left_out(parsed):
+        print_text(note)
     with report_errors():
         run_to_the_end(config, snakefile, cores or os.cpu_count() or 1, join(["biasgrid", "run", str(config)]))
         print_findings(results)

@@ -17,7 +17,6 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     from biasgrid.runs.checks import (
         LARGEST_INPUT,
         check_inputs,
-        out_of_vocabulary_words,
         refuse_unknown_subjects,
         warnings_of,
     )
@@ -28,9 +27,10 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
         refuse_unknown_subjects(parsed, lists)
-        warnings = list(warnings_of(out_of_vocabulary_words(parsed, lists)))
+        warnings = list(warnings_of(parsed, lists))
     cells = len(list(parsed.cells()))
-    console.print(f"{config}: {cells} cells, {len(lists)} variants of datasets, no faults.")
+    variants = f"{len(lists)} variant{'s' * (len(lists) != 1)} of datasets"
+    console.print(f"{config}: {cells} cell{'s' * (cells != 1)}, {variants}, no faults.")
     for note in sample_notes(parsed, lists):
         print_text(note)
     if parsed.plugins:

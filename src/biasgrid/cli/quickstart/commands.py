@@ -57,7 +57,9 @@ def try_model(
     from biasgrid.cli.live_run import run_to_the_end
     from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.cli.quickstart.model import leave_out_pronouns
+    from biasgrid.config import load_word_lists
     from biasgrid.config.paths import workflow_folder
+    from biasgrid.runs.checks import refuse_unknown_subjects, warnings_of
 
     with report_errors():
         references, others = references_and_models(against or [])
@@ -72,8 +74,13 @@ def try_model(
         snakefile = workflow_folder() / "Snakefile"
         command = run_of(config, snakefile)
         parsed = save_config(config, content, [f"Made by `biasgrid try {model}`. After a change: {command}"])
+        # Before a word is asked: a workflow would say it among its own lines.
+        lists = load_word_lists(parsed)
+        refuse_unknown_subjects(parsed, lists)
+        for warning in warnings_of(parsed, lists):
+            print_text(warning, err=True)
         names = ", ".join(content["datasets"])
-        for text in (trial_text(parsed), f"{one.section['label']}: {one.task}, asked about {names}", size.note):
+        for text in (trial_text(parsed, lists), f"{one.section['label']}: {one.task}, asked about {names}", size.note):
             if text:
                 print_text(text)
     with report_errors():

@@ -83,7 +83,7 @@ def make_config(
     chosen = [name for name in wanted or fitting if name in answered]
     if not chosen:
         tasks = ", ".join(dict.fromkeys(one.task for one in tried))
-        wanted_names = f"{', '.join(wanted)} are not" if wanted else "no dataset is"
+        wanted_names = f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not" if wanted else "no dataset is"
         raise UserError(f"{wanted_names} for models of {tasks}; expected {one_of(fitting)}")
     chosen += [name for name in answered if datasets[name].get("control_of") in chosen and name not in chosen]
     content["datasets"] = {name: datasets[name] for name in chosen}

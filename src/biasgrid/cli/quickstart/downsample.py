@@ -19,6 +19,7 @@ from biasgrid.tables.claims.facts import COVERAGE, GridFacts
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
+    from biasgrid.families.family import Lists
 
 ROWS_BY_PARAMETERS = ((3e7, 40_000), (1.5e8, 8_000), (5e8, 3_000), (inf, 1_000))
 """How many rows a trial asks of models of up to so many parameters, but for embeddings: what two processors answer in
@@ -126,14 +127,19 @@ def plan_dataset(content: Mapping[str, Any], name: str, section: Mapping[str, An
     return make_plan(config, load_word_lists(config), MachineRate()).cells
 
 
-def trial_text(config: Config) -> str:
-    """Returns how little a trial will ask, as `GridFacts.trial_text` says it of one that was run."""
+def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
+    """Returns how little a trial will ask, as `GridFacts.trial_text` says it of one that was run.
+
+    Args:
+        config: the trial's config.
+        lists: its word lists, by dataset and variant.
+    """
     from biasgrid.base.references import load, stage
     from biasgrid.runs.counts import token_counter
     from biasgrid.runs.layout import Layout
 
     datasets = [name for name in config.run.datasets if config.datasets[name].control_of is None]
-    lists, facts = load_word_lists(config), {}
+    facts = {}
     for model, dataset in config.cells():
         if dataset in datasets:
             variant = config.question(model, dataset).variant

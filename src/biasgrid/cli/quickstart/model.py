@@ -192,7 +192,8 @@ def leave_out_pronouns(datasets: dict[str, dict[str, Any]], tried: Sequence[Desc
         ]
         if unknown:
             del section["pronouns"]
-            yield f"{name}: pronouns are left out, because {first_few(unknown)} is not a single token of the model"
+            verb = "is not a single token" if len(unknown) == 1 else "are not single tokens"
+            yield f"{name}: pronouns are left out, because {first_few(unknown)} {verb} of the model"
 
 
 def mask_token_of(model: str, folder: Path) -> str:

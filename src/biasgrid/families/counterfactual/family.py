@@ -65,7 +65,7 @@ class Counterfactual(Family):
         if entry.task != section.task or set(entry.labels) != set(section.labels):
             return None
         asked = section.model_dump(include={"measures", "failure_threshold"})
-        options = {"task": entry.task, **asked, **section.language_option}
+        options = {"task": entry.task, **asked, **section.language_option(grid.word_lists)}
         settings: dict[str, Any] = {}
         if entry.task == CLASSIFICATION:
             settings = {"labels": [entry.labels[label] for label in section.labels]}

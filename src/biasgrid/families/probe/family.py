@@ -48,27 +48,31 @@ class Probes(Family):
         if entry.task != section.task:
             return None
         loaded = load_probe_of_dataset(grid, dataset)
-        variant = section.answers or default_variant(loaded, section)
+        variant = section.answers or default_variant(loaded, section, grid.word_lists)
         asked = {"probe": str(probe_path(grid, dataset)), "digest": loaded.digest, "mode": section.mode}
-        options = {**asked, **section.language_option}
+        options = {**asked, **section.language_option(grid.word_lists)}
         scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
         return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers={scorer: "score"} if scorer else {})
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the evaluator, where it lacks the words of the language."""
         probe = load_probe_of_dataset(grid, dataset).probe
-        language = language_words(section_of(ProbeDataset, grid, dataset).language)
+        language = language_words(section_of(ProbeDataset, grid, dataset).language_reference(grid.word_lists))
         if probe and not probe.head.evaluator.knows(language):
             what = (
                 f"the evaluator `{probe.head.evaluator.name}` looks for English words: {probe.head.evaluator.LOOKS_FOR}"
             )
-            yield what, "an evaluator with your own words (`one-of`, `phrases`, `words`), or `scorer`"
+            instead = (
+                "`language_file` with these words, an evaluator with your own words (`one-of`, `phrases`, `words`)"
+            )
+            yield what, f"{instead}, or `scorer`"
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
         """Returns the file of a dataset, and how it is asked."""
         section = section_of(ProbeDataset, grid, dataset)
         sample = sample_unless_all(section.sample)
-        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, section.language)
+        language = section.language_reference(grid.word_lists)
+        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, language)
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and what is measured of all probes."""
@@ -105,7 +109,7 @@ class Probes(Family):
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
         """Names the probe, of whose answers metrics are put in."""
         section, digest = section_of(ProbeDataset, grid, dataset), load_probe_of_dataset(grid, dataset).digest
-        return {"probe": str(probe_path(grid, dataset)), "digest": digest, **section.language_option}
+        return {"probe": str(probe_path(grid, dataset)), "digest": digest, **section.language_option(grid.word_lists)}
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
         """Names the figure of metrics and marks."""
@@ -141,10 +145,10 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     return replace(kind, title=title, symbol=title, meaning=meaning, source=probe.head.title, headline="", marks=marks)
 
 
-def default_variant(loaded: LoadedProbe, section: ProbeDataset) -> str:
+def default_variant(loaded: LoadedProbe, section: ProbeDataset, word_lists: str) -> str:
     """Returns how a probe is asked where its dataset does not say."""
     head = loaded.probe.head if loaded.probe else None
-    language = language_words(section.language)
+    language = language_words(section.language_reference(word_lists))
     can_be = head is not None and bool(head.evaluator.candidates(list(head.options), language))
     return SCORED if can_be and section.repetitions == 1 else WRITTEN
 

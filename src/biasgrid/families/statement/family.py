@@ -56,16 +56,17 @@ class Statements(Family):
         if entry.task != section.task:
             return None
         asked = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
-        options = {**asked, **section.language_option}
+        options = {**asked, **section.language_option(grid.word_lists)}
         return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields Yes and No where the language has none here, and the prompt where the dataset has none of its own."""
         section = section_of(StatementDataset, grid, dataset)
-        if not language_words(section.language).answers:
+        if not language_words(section.language_reference(grid.word_lists)).answers:
             yield (
                 "statements are answered with the English words Yes and No",
-                f"{one_of(known_languages())}, or a probe whose evaluator has words of its own, such as `one-of`",
+                f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a probe whose evaluator has "
+                "words of its own, such as `one-of`",
             )
         elif section.prompt == PROMPT and section.prompts is None:
             yield "the prompt for statements is English", "a `prompt`, or `prompts`, in the language of the dataset"
@@ -82,7 +83,7 @@ class Statements(Family):
             system=section.system,
             prompt=section.prompt,
             prompts=tuple(folder / name for name in section.prompts or ()),
-            language=section.language,
+            language=section.language_reference(grid.word_lists),
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:

@@ -2,7 +2,7 @@
 // questions, in both orders of the subjects, plainly and negated, and the shares that make C.
 
 import {address, alike, button, capital, chance, count, h, interval, leading, link, name, number, part, replace, select} from "biasgrid/dom.js";
-import {evidenceBlock, modelOf, real} from "biasgrid/data.js";
+import {evidenceBlock, labelOf, real} from "biasgrid/data.js";
 import {DOUBT, associations} from "biasgrid/associations.js";
 import {dots, forest, shares} from "biasgrid/chart.js";
 import {views} from "biasgrid/generic.js";
@@ -146,7 +146,7 @@ async function evidence(s, a) {
   const carried = await evidenceBlock(model, dataset);
   const own = carried?.examples.find((each) => each.s === s && each.a === a);
   const close = button("Close", () => { location.hash = address("cell", model, dataset); }, { class: "tool" });
-  return [close, h("h3", {}, name(one.subject), ": ", veiled(one.attribute)), numbersOf(one, modelOf(core, model).label),
+  return [close, h("h3", {}, name(one.subject), ": ", veiled(one.attribute)), numbersOf(one, labelOf(core, model)),
     own ? behind(own, one, found.templates) : h("p", {}, `The page has the sentences of ${carried?.examples.length ?? 0} of ${found.all.length} associations of this cell, not of this one. This command prints them.`),
     h("h4", {}, "All its sentences"), explaining(core, model, dataset, namesOf(one))];
 }
@@ -209,7 +209,7 @@ function sum(rows, c) {
 function numbersOf(one, label) {
   if (one.gamma === null) return h("p", {}, "This was not asked.");
   const sure = one.q !== null && one.q <= DOUBT;
-  const said = sure ? [name(label), ` chooses ${one.gamma > 0 ? "this one more" : "this one less"} often than those it is compared with. Significant.`] : one.q === null ? "The uncertainty of this was not tested." : "No significant difference from those it is compared with.";
+  const said = sure ? [name(label), ` chooses this subject ${one.gamma > 0 ? "more" : "less"} often than the subjects it is compared with. Significant.`] : one.q === null ? "The uncertainty of this was not tested." : "No significant difference from the subjects it is compared with.";
   const write = alike([one.gamma, one.low, one.high]);
   const bounds = interval(one.low, one.high, write);
   return [h("p", { class: "big" }, h("strong", { "data-gamma": "" }, write(one.gamma)), h("span", { class: "soft" }, `${bounds ? ` interval ${bounds}` : " no interval"}, q ${chance(one.q)}, η ${number(one.eta)}, ${count(one.n)} comparisons`)), h("p", {}, said)];

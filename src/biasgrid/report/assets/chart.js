@@ -43,6 +43,24 @@ export function shares(rows) {
     h("span", { class: "bar", vars: { "--part": `${Math.max(0, Math.min(1, row.value ?? 0)) * 100}%` }, "aria-hidden": "true" }), h("span", {}, row.label, " ", row.text))));
 }
 
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "text-anchor"];
+
+// The figures of a page that have a name.
+export const figuresOf = (roots) => roots.flatMap((root) => [...root.querySelectorAll("svg[role=img][aria-label]")]);
+
+// A figure as a file of its own, as it looks on the page.
+export function svgText(drawn) {
+  const copy = drawn.cloneNode(true);
+  const originals = [drawn, ...drawn.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((each, place) => {
+    const style = getComputedStyle(originals[place]);
+    for (const key of STYLES) each.setAttribute(key, style.getPropertyValue(key));
+    each.removeAttribute("class");
+    each.removeAttribute("style");
+  });
+  return `${new XMLSerializer().serializeToString(copy)}\n`;
+}
+
 // Points of {x, y, label, to, found} with the line on which both are alike.
 export function scatter(title, rows, names) {
   const far = Math.max(...rows.flatMap((row) => [Math.abs(row.x), Math.abs(row.y)]), 1e-6);
@@ -52,7 +70,7 @@ export function scatter(title, rows, names) {
   const marks = rows.map((row) => s("circle", { cx: place(row.x), cy: 320 - place(row.y), r: 3, class: row.found ? "dot found" : "dot", onclick: open(row) }, s("title", {}, row.label)));
   const lines = [s("line", { x1: 10, y1: 160, x2: 310, y2: 160, class: "axis" }), s("line", { x1: 160, y1: 10, x2: 160, y2: 310, class: "axis" }), s("line", { x1: 10, y1: 310, x2: 310, y2: 10, class: "alike" })];
   const drawn = s("svg", { viewBox: "0 0 320 320", class: "scatter", role: "img", "aria-label": title }, lines, marks);
-  return h("figure", {}, h("figcaption", {}, `${capital(title)}. Across: ${names[0]}, up: ${names[1]}, from −${far.toFixed(2)} to ${far.toFixed(2)}. On the line both are alike.`), drawn);
+  return h("figure", {}, h("figcaption", {}, `${capital(title)}: ${names[0]} across, ${names[1]} up, both from −${far.toFixed(2)} to ${far.toFixed(2)}. The models agree on the dashed line.`), drawn);
 }
 
 // Shares of one over what they depend on, from 0 to `far`: points of {x, y, ends} with their intervals as a band.
@@ -65,7 +83,7 @@ export function curve([title, across, up], points, far) {
   const texts = [[left - 6, foot, "end", "0"], [left - 6, foot - high + 8, "end", "1"], [left, foot + 14, "middle", "0"], [left + wide, foot + 14, "middle", far.toFixed(2)]];
   const ticks = texts.map(([x, y, anchor, text]) => s("text", { x, y, "text-anchor": anchor, class: "tick" }, text));
   const marks = points.map((point) => s("circle", { cx: left + (point.x / far) * wide, cy: foot - point.y * high, r: 2.5, class: "dot" }, s("title", {}, `${across} ${number(point.x)}: ${number(point.y)}`)));
-  const drawn = s("svg", { viewBox: `0 0 ${WIDTH} 140`, role: "img", "aria-label": `${up} over ${across.toLowerCase()}: ${points.length} points` }, axes, ticks,
+  const drawn = s("svg", { viewBox: `0 0 ${WIDTH} 140`, role: "img", "aria-label": `${title ? `${title}: ` : ""}${up} over ${across.toLowerCase()}, ${points.length} points` }, axes, ticks,
     band.length ? s("polygon", { points: band.join(" "), class: "band" }) : null, s("polyline", { points: points.map((point) => at(point.x, point.y)).join(" "), class: "curve" }), marks);
   return h("figure", {}, h("figcaption", {}, name(title), `${title ? ": " : ""}${up.toLowerCase()} over ${across.toLowerCase()}`), drawn);
 }

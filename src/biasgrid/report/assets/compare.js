@@ -91,7 +91,7 @@ async function drawn(dataset, parts, one, other, names) {
     x: each.gamma, y: against, found: told.has(`${each.subject}\n${each.attribute}`), to: address("cell", one, dataset.name, each.subject, each.attribute),
     label: `${each.subject}: ${plain(each.attribute)}, ${number(each.gamma)} and ${number(against)}`,
   }));
-  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The associations of the two models correlate with ${number(correlation(rows))} (${rows.length.toLocaleString("en")} associations). Orange: significant (q at most 0.05).`), scatter("association in both models", rows, names));
+  return h("section", {}, h("h3", {}, "Associations"), h("p", {}, `The associations of the two models correlate with ${number(correlation(rows))} (${rows.length.toLocaleString("en")} associations).${rows.some((row) => row.found) ? " Orange: the two models differ significantly (q ≤ 0.05)." : ""}`), scatter("association in both models", rows, names));
 }
 
 function correlation(rows) {

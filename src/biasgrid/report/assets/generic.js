@@ -47,8 +47,11 @@ function flags(cell) {
 }
 
 // What is claimed of the cell, its test, how much was asked, and what is evidence: in words that Python has written.
+// With p and its number in one line.
+const unbroken = (text) => text.replaceAll(/\bp ([<>=]) /g, "p\u00a0$1\u00a0");
+
 function tiles(told) {
-  return h("ul", { class: "tiles", "aria-label": "What is claimed of this cell" }, told.map((each) => h("li", { class: each.is_evidence ? "evidence" : null }, h("small", {}, each.label), h("p", {}, h("b", {}, each.number), " ", each.what), h("p", {}, each.said))));
+  return h("ul", { class: "tiles", "aria-label": "What is claimed of this cell" }, told.map((each) => h("li", { class: each.is_evidence ? "evidence" : null }, h("small", {}, each.label), h("p", {}, h("b", {}, each.number), " ", each.what), h("p", {}, unbroken(each.said)))));
 }
 
 async function checks(core, model, dataset) {

@@ -1,7 +1,8 @@
-// The menu of what can be taken away from a page: its tables, its address, and paper.
+// The menu of what can be taken away from a page: its tables, numbers and figures, its address, and paper.
 
 import {button, h, replace, save} from "./dom.js";
-import {csv, savedTables} from "./table.js";
+import {figuresOf, svgText} from "./chart.js";
+import {csv, json, savedTables} from "./table.js";
 
 // The tables of sentences are left to the cell's own.
 export function exporting(roots) {
@@ -14,8 +15,12 @@ export function exporting(roots) {
   }, options);
   menu.addEventListener("toggle", () => {
     if (!menu.open) return;
-    const tables = savedTables(roots()).map((each) => item(`${each.title} (CSV)`, () => save(file(each.file), csv(each.rows()), "text/csv"), { "data-csv": "" }));
-    replace(items, tables, item("Copy the link to this page", copy), item("Print or save as PDF", () => print()));
+    const tables = savedTables(roots()).map((each) => item(`${each.title} (CSV)`, () => save(file(each.file, "csv"), csv(each.rows()), "text/csv"), { "data-csv": "" }));
+    const shown = roots();
+    const numbers = () => save(file(document.title, "json"), json(savedTables(shown)), "application/json");
+    const figures = figuresOf(shown).map((each) => item(`Figure: ${each.getAttribute("aria-label")} (SVG)`, () => save(file(each.getAttribute("aria-label"), "svg"), svgText(each), "image/svg+xml"), { "data-svg": "" }));
+    // A long page has many tables.
+    replace(items, item("All numbers of this page (JSON)", numbers, { "data-json": "" }), item("Copy the link to this page", copy), item("Print or save as PDF", () => print()), figures, tables);
   });
   const copy = async () => {
     try {
@@ -36,4 +41,4 @@ export function exporting(roots) {
   return menu;
 }
 
-const file = (name) => `${name.replaceAll(/[^\w-]+/g, "-")}.csv`;
+const file = (name, kind) => `${name.replaceAll(/[^\w-]+/g, "-").slice(0, 80)}.${kind}`;

@@ -37,5 +37,5 @@ export async function datasetPage(core, dataset) {
   // What leads to its cells stands between heading and numbers.
   document.querySelector(`#${section} > h2`).hidden = true;
   const cells = core.cells.filter((cell) => cell.dataset === dataset.name);
-  return [h("h2", {}, name(dataset.title)), h("p", {}, "Cells: ", cells.map((cell) => [link(address("cell", cell.model, dataset.name), name(labelOf(core, cell.model))), " "])), await ranksOf(core, dataset)];
+  return [h("h2", {}, name(dataset.title)), h("p", {}, "Cells: ", cells.map((cell, place) => [place ? ", " : "", link(address("cell", cell.model, dataset.name), name(labelOf(core, cell.model)))])), await ranksOf(core, dataset)];
 }

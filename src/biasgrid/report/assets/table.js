@@ -16,6 +16,15 @@ export function csv(rows) {
   return rows.map((row) => row.map(field).join(",") + "\n").join("");
 }
 
+// All tables of a page: a list of rows for each title, with a name for each value.
+export function json(tables) {
+  const named = tables.map((each) => {
+    const [heads, ...rows] = each.rows();
+    return [each.title, rows.map((row) => Object.fromEntries(heads.map((head, place) => [head, row[place] ?? null])))];
+  });
+  return `${JSON.stringify(Object.fromEntries(named), null, 1)}\n`;
+}
+
 // Columns of numbers that are read together, and so share their decimals: of one number, and of an interval's pair.
 export const figure = (title, of) => ({ title, numeric: true, value: of, figures: (row) => [of(row)] });
 export const intervals = (title, ends) => ({ title, whole: true, value: (row) => interval(...ends(row)) || null, figures: ends });

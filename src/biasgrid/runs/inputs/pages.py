@@ -217,6 +217,11 @@ class PageInputs:
         """Returns the name of the config; as a function, because Snakemake fills {wildcards} into texts."""
         return self.config_name
 
+    def manifest_folders(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """Returns the folders of the config's files and the keys given beside them; see `ConfigFolders`."""
+        folders = self.grid.folders
+        return {"beside": list(folders.beside), "given": sorted(folders.given)}
+
     def manifest_title(self, wildcards: Wildcards) -> str:
         """Returns the title of the grid; see `manifest_config`."""
         return self.grid.title

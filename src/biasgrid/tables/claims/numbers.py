@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,8 +15,11 @@ SMALLEST_P, LARGEST_P = 0.001, 0.99
 """Nearer to 0 or 1, nothing is said of a p but that."""
 ZERO = 1e-9
 """Smaller numbers are 0 but for rounding."""
-SMALLEST_FIXED = 1e-6
+SMALLEST_FIXED = 1e-4
 """Smaller numbers are written with an exponent."""
+EXPONENT = re.compile(r"(?<=\d)e(-?)\+?0*(\d+)")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+TIMES = "\N{MULTIPLICATION SIGN}"
 LARGEST_FRACTION = 999.5
 """From here on, three digits have no fraction."""
 TOO_LITTLE = "too little asked to say"
@@ -65,8 +69,9 @@ def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
 
 
 def with_minus(text: str) -> str:
-    """Puts real minus signs before numbers."""
-    return text.replace("-", "\N{MINUS SIGN}")
+    """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of `e-07`."""
+    raised = EXPONENT.sub(lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text)
+    return raised.replace("-", "\N{MINUS SIGN}")
 
 
 def is_size(measure: str) -> bool:

@@ -1,0 +1,139 @@
+"""A dataset's own words of its language: Yes and No, refusals and articles, in a file among the word lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from small_probes import HIRING
+from small_statements import files_of
+from small_tables import whole
+from typer.testing import CliRunner
+
+from biasgrid.base.languages import Language, language_file_faults, language_of, language_words
+from biasgrid.cli.app import app
+from biasgrid.config import load_config, load_word_lists
+from biasgrid.families.probe.expand import expand as expand_probe
+from biasgrid.families.responses import is_refusal
+from biasgrid.families.statement.expand import expand as expand_statements
+from biasgrid.families.statement.observe import observe
+
+pytestmark = pytest.mark.family("statements and probes ask for words of a language")
+RUNNER = CliRunner()
+PORTUGUESE = """\
+name: Portuguese
+"yes": [Sim]
+"no": [Não]
+refusals:
+  - 'não posso (?:responder|ajudar)'
+articles: [o, a, os, as]
+"""
+
+
+def write_config(folder: Path, words: str = PORTUGUESE, **keys: str) -> Path:
+    """Writes a config of statements and a probe in Portuguese, with words of their own."""
+    lists = folder / "lists"
+    files_of(lists)
+    (lists / "hiring.yaml").write_text(HIRING)
+    (lists / "pt.yaml").write_text(words)
+    own = {"language": "pt", "language_file": "pt.yaml"} | keys
+    statements = {"family": "statement", "title": "Statements", "templates": "templates.csv", "domains": "domains"}
+    config = {
+        "results": str(folder / "results"),
+        "word_lists": str(lists),
+        "models": {"one": {"task": "text-generation", "kind": "LLM", "label": "one", "random": {"seed": 1}}},
+        "datasets": {
+            "statements": statements | own | {"prompt": "{statement} Sim ou Não?", "sample": "all"},
+            "hiring": {"family": "probe", "title": "Hiring", "probe": "hiring.yaml"} | own,
+        },
+        "run": {"models": ["one"], "datasets": ["statements", "hiring"]},
+    }
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_models_are_asked_for_the_words_of_the_file(tmp_path: Path) -> None:
+    config = load_config(write_config(tmp_path), {})
+    lists = load_word_lists(config)
+    asked = {}
+    for (dataset, _), pack in lists.items():
+        expanded = expand_statements(pack) if dataset == "statements" else expand_probe(pack)
+        candidates = whole(expanded).select(pl.col("candidate1", "candidate2").cast(pl.String))
+        asked[dataset] = candidates.unique().rows()
+    assert asked == {"statements": [("Sim", "Não")], "hiring": [("Sim", "Não")]}
+
+
+def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(tmp_path: Path) -> None:
+    path = write_config(tmp_path)
+    config = load_config(path, {})
+    instances = whole(expand_statements(load_word_lists(config)["statements", "statements"])).head(3)
+    texts = ["Sim.", "Não, nunca.", "Não posso responder."]
+    said = instances.select("instance", status=pl.lit("stop"), response=pl.Series(texts))
+    options = config.question("one", "statements").options
+    assert observe(instances, said, options)["says_yes"].to_list()[:2] == [True, False]
+    refused = said.select(is_refusal(pl.col("status"), pl.col("response"), language_of(options)))
+    assert refused.to_series().to_list() == [False, False, True]
+    (tmp_path / "lists/pt.yaml").write_text(PORTUGUESE.replace("[Sim]", "[Sim, Claro]"))
+    changed = load_config(path, {}).question("one", "statements").options
+    assert changed != options
+    assert language_of(changed).yes == ("Sim", "Claro")
+
+
+def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
+    path = write_config(tmp_path)
+    content = yaml.safe_load(path.read_text())
+    for dataset in content["datasets"].values():
+        del dataset["language_file"]
+    path.write_text(yaml.safe_dump(content))
+    told = RUNNER.invoke(app, ["validate", str(path)])
+    assert told.exit_code == 2
+    assert "'pt', but statements are answered with the English words Yes and No" in told.stderr
+    assert "`language_file` with `yes` and `no`" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("name: Portuguese", "nome: Portuguese", "line 1, nome: unknown key (did you mean 'name'?)"),
+        ('"yes": [Sim]', '"yes": Sim', "line 2, yes: 'Sim'; expected a list, such as [a, b]"),
+        ('"no": [Não]\n', "", "line 2, yes: given without `no`; expected both, or neither"),
+        ("[Não]", "[No]", "line 3, no[0]: false; expected text, in quotes"),
+        ("[Não]", "[sim]", "line 3, no: 'sim' is also a word for yes"),
+        ("[Não]", '[Não, ""]', "line 3, no[1]: empty; expected a word"),
+        ("(?:responder|ajudar)", "(?:responder", "line 5, refusals[0]: "),
+        ("não posso", "(?!não)posso", "expected a regular expression without lookaround and backreferences"),
+        ("as]", "as", "line 7: not YAML"),
+    ],
+)
+def test_faults_of_the_file_are_named_with_line_and_key(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    told = RUNNER.invoke(app, ["validate", str(write_config(tmp_path, PORTUGUESE.replace(old, new)))])
+    assert told.exit_code == 2
+    assert told.stderr.startswith("1 fault in the input:")
+    assert f"{tmp_path}/lists/pt.yaml, " in told.stderr
+    assert fault in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("pr.yaml", "there is no 'pr.yaml' in the folder"), ("pt.txt", "'pt.txt'; expected a YAML file in the folder of")],
+)
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str, problem: str) -> None:
+    told = RUNNER.invoke(app, ["validate", str(write_config(tmp_path, language_file=name))])
+    assert told.exit_code == 2
+    assert "datasets.statements.language_file: " in told.stderr
+    assert problem in told.stderr
+
+
+def test_a_file_with_faults_has_no_words(tmp_path: Path) -> None:
+    path = tmp_path / "pt.yaml"
+    path.write_text("nome: x\n")
+    assert language_words(str(path)) == Language()
+    assert language_words(str(tmp_path / "none.yaml")) == Language()
+    path.write_text(PORTUGUESE)
+    assert list(language_file_faults(str(path))) == []
+    assert language_words(str(path)).answers == ("Sim", "Não")
+    path.write_text(PORTUGUESE.replace('"yes"', "yes").replace('"no"', "no"))
+    assert language_words(str(path)).answers == ("Sim", "Não")
