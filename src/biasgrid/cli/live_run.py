@@ -27,7 +27,7 @@ from biasgrid.jobs.run_progress import (
     stage_of,
 )
 
-WARNING = "warning: "
+WARNING_LINE = "warning: "
 """How a line begins that is shown whatever else a run says."""
 REFUSED = re.compile(r"^WorkflowError in file .*\n")
 """What Snakemake prints before the reason why it did not begin a run."""
@@ -116,7 +116,7 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        print_text(f"{reason_of(last)}{RUN_FAILED}: {go_on}", err=True)
+        print_text(f"{reason_of_end(last)}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
@@ -129,7 +129,7 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
             if now := RunProgress.of_line(line):
                 shown.show(now)
                 continue
-            if line.startswith(WARNING):
+            if line.startswith(WARNING_LINE):
                 print_text(line, err=True, nl=False)
             last.append(line)
             rule = STARTED.match(line)
@@ -138,7 +138,7 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
     return last
 
 
-def reason_of(last: Sequence[str]) -> str:
+def reason_of_end(last: Sequence[str]) -> str:
     """Returns what is worth reading of the last lines of a run: of one that did not begin, the reason alone."""
     for place, line in enumerate(last):
         if REFUSED.match(line):

@@ -240,7 +240,7 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     value, low, high = row["value"], row["low"], row["high"]
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
     least, checked = (value, value) if on == "value" or row["measure"] in COUNTS else (low, high)
-    both_sides = has_two_sides(row, facts) and least is not None and least < 0 <= threshold.largest
+    both_sides = is_fair_at_zero(row, facts) and least is not None and least < 0 <= threshold.largest
     checked = max(checked, -least) if both_sides else checked
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
@@ -253,7 +253,7 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, both_sides)
 
 
-def has_two_sides(row: Mapping[str, Any], facts: GridFacts) -> bool:
+def is_fair_at_zero(row: Mapping[str, Any], facts: GridFacts) -> bool:
     """Says whether the number of a row of the summary is as far from equal treatment below 0 as above.
 
     Sizes that are corrected for noise are below 0 by noise alone.

@@ -67,7 +67,7 @@ def parts_of_observations(observations: Observations) -> Iterable[pl.DataFrame]:
     return [observations] if isinstance(observations, pl.DataFrame) else observations
 
 
-def find_once(observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]) -> Found:
+def find_in_parts(observations: Observations, find: Callable[[Iterable[pl.DataFrame]], Found]) -> Found:
     """Returns what a function finds in what was observed; it goes through the parts of a cell when it is first asked.
 
     Args:

@@ -183,7 +183,7 @@ class SplitWords(NamedTuple):
     words: list[str]
 
 
-def split_words(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[SplitWords]:
+def datasets_with_split_words(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[SplitWords]:
     """Yields the cells of which most words are `SPLIT_TOKENS` tokens or more: the tokenizer is of another language.
 
     Args:
@@ -213,7 +213,7 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
             f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that the tokenizer does not "
             f"know: {first_few([*map(repr, words)], WORDS_LISTED)}"
         )
-    for model, dataset, tokens, words in split_words(config, lists):
+    for model, dataset, tokens, words in datasets_with_split_words(config, lists):
         yield (
             f"warning: {model} on {dataset}: the tokenizer splits half of the words into {tokens:.3g} tokens or more, "
             f"such as {first_few([*map(repr, words)], WORDS_LISTED)}: the model hardly knows these words"

@@ -225,7 +225,7 @@ class Underspecified(Family):
     yields_sums = True
     grid_figures = ("intensity_mu", "intensity_eta", "model_ranks", "variances", "clusters_needed", "errors")
     group_number = "share_gamma"
-    instance_bytes = 0.3
+    instance_bytes = 0.24
     formats: ClassVar = {
         "unqover": Format(
             "biasgrid.formats.unqover.commands:import_file", "biasgrid.formats.unqover.commands:export_cell"

@@ -201,7 +201,8 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
 def whole_cell(measure: str, value: float, n: int) -> pl.DataFrame:
     """Returns the row of a number of the whole cell."""
     row = {"measure": measure, "options": "", "value": value, "n": n, "left_out": 0}
-    return pl.DataFrame([row]).with_columns(reason=pl.lit("noise alone makes it positive: see the value corrected for noise"))
+    reason = "noise alone makes it positive: see the value corrected for noise"
+    return pl.DataFrame([row]).with_columns(reason=pl.lit(reason))
 
 
 def gamma(sums: CellSums) -> Iterator[Sums]:

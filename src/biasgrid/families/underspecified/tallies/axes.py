@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from biasgrid.base.arrays import BoolArray, IntArray
-from biasgrid.families.cell import Observations, find_once, parts_of_observations
+from biasgrid.families.cell import Observations, find_in_parts, parts_of_observations
 from biasgrid.families.underspecified.observe import answered_groups
 from biasgrid.stats.clusters import number_templates, template_units
 
@@ -228,7 +228,7 @@ class AnsweredGroups:
     def __init__(self, observations: Observations):
         """Goes through what was observed, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.asked, self.found = find_once(observations, find_answered)
+        self.asked, self.found = find_in_parts(observations, find_answered)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
