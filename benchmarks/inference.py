@@ -126,7 +126,7 @@ def main() -> None:
         def plain() -> LocalBackEnd:
             return kind(deepcopy(model), tokenizer, choices)
 
-        engines = {"torch, float32, MKL's products": plain()}
+        engines = {"torch with MKL's products, float32": plain()}
         for precision in ("float32", "bfloat16"):
             engines[f"torch, {precision}"] = engine_of(kind, model, tokenizer, choices, precision)
             engines[f"OpenVINO, {precision}"] = openvino_engine_of(plain(), precision, cluster)

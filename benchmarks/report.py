@@ -254,7 +254,7 @@ def main() -> None:
         if given.once:
             print(megabytes, seconds)
             return
-        print(f"{megabytes:.2f} MB, built in {seconds:.1f} seconds of the processor.\n", flush=True)
+        print_table(["MB", "seconds of the processor to build it"], [[f"{megabytes:.2f}", f"{seconds:.1f}"]])
         print_table(["page", "opened, s", "from the grid, s"], pages(path))
 
 
