@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 # Workers share what takes long to make, and take each other's tests until all are done.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: setup demo check test test-quick test-long lint format docs figures clean
+.PHONY: setup demo check test test-quick test-long lint format docs benchmarks figures clean
 
 setup: $(INSTALLED)
 
@@ -54,6 +54,13 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "results/site/index.html; with its search: python3 -m http.server --directory results/site"
+
+# On an idle machine, in about 40 minutes; `gpu.py`, which needs a GPU, and `controls.py` are run by hand.
+BENCHMARKS := expansion before_after statements measures memory_of_measure statistics_of_cells comparisons host memory inference \
+	counterfactual products generative client rewriting evaluators marks look_up overhead starting try plan report
+
+benchmarks: $(INSTALLED)
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 # The numbers and pictures of the documents, from what the demos and the benchmarks wrote; needs chromium.
 figures: $(INSTALLED)

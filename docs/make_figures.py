@@ -1,8 +1,7 @@
 """Writes the numbers and pictures of the documents from results, so that they do not go stale.
 
 `make figures` runs both demos first; where they are done, that takes seconds. Tables of benchmarks are those that the
-scripts in `benchmarks/` wrote when they last ran. A document shows them between `<!-- table: NAME -->` and
-`<!-- end of table -->`.
+scripts in `benchmarks/` wrote when they last ran (`make benchmarks`).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import large_values
+from benchmark_numbers import benchmark_tables, with_numbers
 
 from biasgrid.cli.commands.summary import read_summary
 from biasgrid.report.findings import findings, read_tested
@@ -21,7 +21,7 @@ from biasgrid.tables.docs import Makers, with_tables
 
 ROOT = Path(__file__).parents[1]
 DEMO, FULL_DEMO = ROOT / "results/demo", ROOT / "results/demo-full"
-BENCHMARKS = ROOT / "benchmarks" / "results"
+PAPER = ROOT / "paper/paper.md"
 MODELS = ("none-qa", "strong-qa")
 """The models of the demo whose findings the README shows."""
 WIDTH = 116
@@ -38,11 +38,6 @@ def demo_findings(results: Path) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
-def benchmark_tables(folder: Path) -> Makers:
-    """Returns the tables of benchmarks by the name of their script."""
-    return {f"benchmark {path.stem}": partial(path.read_text, encoding="utf-8") for path in folder.glob("*.txt")}
-
-
 def write_tables(path: Path, makers: Makers) -> None:
     """Writes the tables of a document anew."""
     path.write_text(with_tables(path.read_text(encoding="utf-8"), makers), encoding="utf-8")
@@ -52,7 +47,8 @@ def main() -> None:
     """Writes all of them."""
     write_tables(ROOT / "README.md", {"findings of the demo": partial(demo_findings, DEMO)})
     write_tables(ROOT / "docs/statistics.md", {large_values.NAME: partial(large_values.table, FULL_DEMO)})
-    write_tables(ROOT / "docs/benchmarks.md", benchmark_tables(BENCHMARKS))
+    write_tables(ROOT / "docs/benchmarks.md", benchmark_tables())
+    PAPER.write_text(with_numbers(PAPER.read_text(encoding="utf-8")), encoding="utf-8")
     sys.path.insert(0, str(ROOT / "tests/helpers"))
     sys.path.insert(0, str(ROOT / "docs/pictures"))
     from take import take

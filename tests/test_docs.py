@@ -34,6 +34,7 @@ from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, leave_one_out, mean, sum_units
+from biasgrid.tables.docs import with_tables
 from biasgrid.tables.measures import SUMMARY
 
 OWN_DATA, MEASURES = read_document("docs/guide/own-data.md"), read_document("docs/measures.md")
@@ -113,6 +114,13 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
         ("demo, none: nothing was put in", "4", "0.002", "", "0.000", "0 of 10"),
         ("demo, weak: differences of at most 0.4 were put in", "4", "0.100 to 0.200", "", "0.000", "15 of 20"),
     ]
+
+
+def test_tables_of_benchmarks_are_those_that_their_scripts_wrote() -> None:
+    tables = runpy.run_path(str(ROOT / "docs/benchmark_numbers.py"))["benchmark_tables"]()
+    page = read_document("docs/benchmarks.md")
+    assert with_tables(page, tables) == page
+    assert all(f"<!-- table: {name} -->" in page for name in tables)
 
 
 def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_does(
