@@ -15,11 +15,10 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from stopwatch import print_table
+from stopwatch import medians_in_turns, print_table
 
 MODELS = [f"model-{number}" for number in range(15)]
 SHAPES = {"gender": (140, 70), "nationality": (69, 64), "ethnicity": (15, 50), "religion": (11, 50)}
@@ -217,16 +216,16 @@ def pages(path: Path) -> list[list[str]]:
 
 def print_against(before: str, rounds: int) -> None:
     """Prints the seconds of the processor that building takes with another package and with this one, in turns."""
-    sources = {"before": before, "now": str(Path(__file__).parents[1] / "src")}
-    built: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
-    for name in [*sources] * rounds:
-        environment = os.environ | {"PYTHONPATH": sources[name]}
+
+    def build_once(source: str) -> tuple[float, float]:
         command = [sys.executable, __file__, "--once"]
+        environment = os.environ | {"PYTHONPATH": source}
         done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         megabytes, seconds = map(float, done.stdout.split())
-        built[name].append((seconds, megabytes))
-        print(name, *built[name][-1], file=sys.stderr, flush=True)
-    medians = {name: [median(column) for column in zip(*runs, strict=True)] for name, runs in built.items()}
+        return seconds, megabytes
+
+    sources = {"before": before, "now": str(Path(__file__).parents[1] / "src")}
+    medians = medians_in_turns({name: partial(build_once, each) for name, each in sources.items()}, rounds)
     rows = [
         [name, f"{seconds:.2f}", f"{seconds / medians['before'][0]:.2f}", f"{megabytes:.2f}"]
         for name, (seconds, megabytes) in medians.items()

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
@@ -47,6 +48,24 @@ def processor_seconds_of(work: Callable[[], Any]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
+
+
+def medians_in_turns(
+    ways: Mapping[str, Callable[[], Sequence[float]]], rounds: int, uncounted: int = 0
+) -> dict[str, list[float]]:
+    """Runs some ways of the same work in turns; returns of each the medians of the numbers that it returns.
+
+    Args:
+        ways: what to run, by its name.
+        rounds: how many turns count.
+        uncounted: how many turns go before these.
+    """
+    taken: dict[str, list[Sequence[float]]] = {name: [] for name in ways}
+    for _ in range(uncounted + rounds):
+        for name, way in ways.items():
+            taken[name].append(way())
+            print(name, *taken[name][-1], file=sys.stderr, flush=True)
+    return {name: [median(numbers) for numbers in zip(*runs[uncounted:], strict=True)] for name, runs in taken.items()}
 
 
 def processor() -> str:

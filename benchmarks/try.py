@@ -16,12 +16,12 @@ import os
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
-from statistics import median
 
 from inference import make_tokenizer
 from starting import seconds_of_processor
-from stopwatch import print_table, seconds_of
+from stopwatch import medians_in_turns, print_table, seconds_of
 
 HEADS = {"question-answering": "BertForQuestionAnswering", "fill-mask": "BertForMaskedLM"}
 SIZES: dict[str, dict[str, int]] = {
@@ -60,16 +60,13 @@ def run(command: list[str], folder: Path, source: str = str(SOURCE)) -> tuple[fl
 
 def print_against(before: str, command: list[str], folder: Path, rounds: int) -> None:
     """Prints what a command takes with another package and with this one, in turns; the first turn does not count."""
+
+    def run_anew(source: str) -> tuple[float, float]:
+        shutil.rmtree(folder / "results", ignore_errors=True)
+        return run(command, folder, source)
+
     sources = {"before": before, "now": str(SOURCE)}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
-    for turn in range(rounds + 1):
-        for name, source in sources.items():
-            shutil.rmtree(folder / "results", ignore_errors=True)
-            seconds = run(command, folder, source)
-            print(name, *seconds, file=sys.stderr, flush=True)
-            if turn:
-                taken[name].append(seconds)
-    medians = {name: [median(column) for column in zip(*runs, strict=True)] for name, runs in taken.items()}
+    medians = medians_in_turns({name: partial(run_anew, each) for name, each in sources.items()}, rounds, uncounted=1)
     rows = [
         [name, f"{clock:.1f}", f"{processor:.1f}", f"{processor / medians['before'][1]:.2f}"]
         for name, (clock, processor) in medians.items()
