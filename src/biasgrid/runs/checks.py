@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
 from biasgrid.base.files import read_made, write_text
@@ -36,7 +36,7 @@ WORDS_LISTED = 5
 SPACED_WORDS = re.compile(r"[A-Za-z\u00c0-\u052f\u05d0-\u05ea\u0620-\u06ff]{2,}")
 """Words of two letters or more in scripts that put spaces between words: Latin, Greek, Cyrillic, Hebrew, Arabic."""
 SPLIT_TOKENS = 3
-"""A tokenizer whose median word has so many tokens is not of the language: in its own, half of the words are one."""
+"""So many tokens of the median word are reported: in the language of a tokenizer, most words are one or two."""
 CONFIGS_NOTE = ".made_with.json"
 """In a folder of results the list of the config files that it is made with."""
 
@@ -139,65 +139,6 @@ def sampled_texts(
         yield model, dataset, backends[model], [f"{pair} {text}" for pair, text, _ in samples[dataset, variant]]
 
 
-class OutOfVocabulary(NamedTuple):
-    """What the tokenizer of a model does not know of a dataset.
-
-    Attributes:
-        model, dataset: the cell.
-        share: in how many of the instances that were looked at.
-        words: the words, the most frequent first.
-    """
-
-    model: str
-    dataset: str
-    share: float
-    words: list[str]
-
-
-def out_of_vocabulary_words(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[OutOfVocabulary]:
-    """Yields the cells of which a sample holds words that the model's tokenizer does not know.
-
-    Args:
-        config: the config.
-        lists: the word lists of all selected datasets and variants.
-    """
-    for model, dataset, backend, texts in sampled_texts(config, lists):
-        unknown = [unknown_words(backend, text) for text in texts]
-        if any(unknown):
-            words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
-            yield OutOfVocabulary(model, dataset, sum(map(bool, unknown)) / len(texts), words)
-
-
-class SplitWords(NamedTuple):
-    """What the tokenizer of a model makes of the words of a dataset that it knows only by their parts.
-
-    Attributes:
-        model, dataset: the cell.
-        tokens: the median number of tokens of a word.
-        words: examples, the longest in tokens first.
-    """
-
-    model: str
-    dataset: str
-    tokens: float
-    words: list[str]
-
-
-def datasets_with_split_words(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[SplitWords]:
-    """Yields the cells of which most words are `SPLIT_TOKENS` tokens or more: the tokenizer is of another language.
-
-    Args:
-        config: the config.
-        lists: the word lists of all selected datasets and variants.
-    """
-    for model, dataset, backend, texts in sampled_texts(config, lists):
-        # A text is split as a whole, so that a word keeps the space before it.
-        words = Counter(word for text in texts for word in SPACED_WORDS.findall(text))
-        tokens = {word: len(backend.encode(f" {word}", add_special_tokens=False).ids) for word in words}
-        if tokens and (middle := median(tokens.values())) >= SPLIT_TOKENS:
-            yield SplitWords(model, dataset, middle, sorted(tokens, key=lambda word: (-tokens[word], word)))
-
-
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
     """Returns the parts of a text that become the unknown token."""
     ids = {backend.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
@@ -207,17 +148,34 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
 
 
 def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
-    """Yields in a line each what the tokenizers of models do not know, or split into many tokens."""
-    for model, dataset, share, words in out_of_vocabulary_words(config, lists):
-        yield (
-            f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that the tokenizer does not "
-            f"know: {first_few([*map(repr, words)], WORDS_LISTED)}"
-        )
-    for model, dataset, tokens, words in datasets_with_split_words(config, lists):
-        yield (
-            f"warning: {model} on {dataset}: the tokenizer splits half of the words into {tokens:.3g} tokens or more, "
-            f"such as {first_few([*map(repr, words)], WORDS_LISTED)}: the model hardly knows these words"
-        )
+    """Yields a line for each cell some of whose texts hold words that the model's tokenizer does not know, or splits.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+    """
+    for model, dataset, backend, texts in sampled_texts(config, lists):
+        unknown = [unknown_words(backend, text) for text in texts]
+        if any(unknown):
+            words = [word for word, _ in Counter(word for found in unknown for word in found).most_common()]
+            yield (
+                f"warning: {model} on {dataset}: {sum(map(bool, unknown)) / len(texts):.0%} of the instances contain "
+                f"text that the tokenizer does not know: {first_few([*map(repr, words)], WORDS_LISTED)}"
+            )
+        tokens = token_counts(backend, texts)
+        if tokens and (middle := median(tokens.values())) >= SPLIT_TOKENS:
+            words = sorted(tokens, key=lambda word: (-tokens[word], word))
+            yield (
+                f"warning: {model} on {dataset}: the tokenizer splits half of the words into {middle:.3g} tokens or "
+                f"more, such as {first_few([*map(repr, words)], WORDS_LISTED)}: check that the model is of the "
+                "dataset's language"
+            )
+
+
+def token_counts(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:
+    """Returns into how many tokens each word of some texts is split; behind a space, as many tokenizers ask for it."""
+    words = {word for text in texts for word in SPACED_WORDS.findall(text)}
+    return {word: len(backend.encode(f" {word}", add_special_tokens=False).ids) for word in words}
 
 
 def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iterator[str]:
