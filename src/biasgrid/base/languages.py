@@ -196,7 +196,7 @@ def pattern_faults(document: Document, path: str, place: NodePlace, pattern: str
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError:
-        yield document.fault(path, place, f"{pattern!r} is no such regular expression", PATTERN)
+        yield document.fault(path, place, f"{pattern!r} is not a regular expression that can be searched for", PATTERN)
 
 
 ENGLISH_WORDS = language_words(ENGLISH)

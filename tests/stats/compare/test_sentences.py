@@ -58,5 +58,5 @@ def test_what_a_comparison_of_whole_cells_takes_as_given_is_said(names: str | No
     table: pl.DataFrame = table_of(COMPARISONS, rows, **OF_ALL)
     found = Difference("gender", "one", "two", table, empty_table(EVIDENCE), 0.95)
     lines = [line.plain for line in comparison_lines(found, 100) if isinstance(line, Text)]
-    said_of_names = "parts about names cover these, too; numbers of whole cells take them as given"
+    said_of_names = "intervals of parts cover other names, too; those of whole cells are for these names only"
     assert (said_of_names in lines) == bool(names)

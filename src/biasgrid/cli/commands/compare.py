@@ -62,7 +62,9 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     yield Text(f"{clusters} clusters, {how}", "dim")
     if others := found.rows["other_factors"].drop_nulls().unique().sort().to_list():
         factors = " or ".join(others)
-        yield Text(f"parts about {factors} cover these, too; numbers of whole cells take them as given", "dim")
+        yield Text(
+            f"intervals of parts cover other {factors}, too; those of whole cells are for these {factors} only", "dim"
+        )
     yield comparison_table(wholes.to_dicts(), found, width)
     for kind in parts:
         yield from lines_of_parts(kind, found, width)

@@ -129,8 +129,8 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         lines.append(">c: noise alone would give c")
     if tests:
         lines.append(
-            f"{TESTS}: significant of those tested (q <= 0.05; on average over such cells, at most 1 in 20 of all with "
-            "such a q is false)"
+            f"{TESTS}: significant of those tested (q <= 0.05: the share of false positives among the significant, "
+            "averaged over such cells, is at most 5 %)"
         )
     if any(row["left_out"] for row in tests):
         lines.append("(+d): d more could not be tested, because there are too few clusters")
