@@ -15,6 +15,7 @@ from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.compare.names import OtherFactors, other_factors
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.stats.noise.gain import crossing_of
 from biasgrid.stats.noise.variance import jackknife, moderate_variances
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
@@ -101,7 +102,8 @@ def differences_of(
         pairs: the pairs of models.
         settings: how false discoveries are controlled.
     """
-    own = [over_clusters(each[kind.rows], kind) for each in numbers.without]
+    keys = numbers.names[kind.rows]
+    own = [over_clusters(each[kind.rows], keys, kind) for each in numbers.without]
     shape = len(pairs), len(kind.rows)
     values, centre, variance, df = (np.full(shape, np.nan) for _ in range(4))
     least_p, limit = np.zeros(shape), np.full(shape, np.inf)
@@ -118,7 +120,7 @@ def differences_of(
             centre[place] = np.where(np.isnan(values[place]), np.nan, compared.centre)
             clusters[place] = (columns[..., 1::2] > 0).sum(axis=1).min(axis=1)
         elif pair.paired:
-            source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), kind)
+            source, clusters[place] = over_clusters(without_of_pair(numbers, kind, pair), keys, kind)
         else:
             (one, of_one), (other, of_other) = own[pair.one], own[pair.other]
             source, clusters[place] = welch_variance(one, other), np.minimum(of_one, of_other)
@@ -151,18 +153,20 @@ def others_of_kind(numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Se
     return OtherFactors(stacked, most.name)
 
 
-def over_clusters(without: FloatArray, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
+def over_clusters(without: FloatArray, keys: pl.DataFrame, kind: HypothesisFamily) -> tuple[VarianceSource, IntArray]:
     """Returns how much numbers vary with clusters, and how many clusters they have.
 
     Args:
         without: shape (numbers, clusters), each number without each cluster.
+        keys: the key columns of the numbers.
         kind: the kind of the numbers.
     """
     variance, clusters = jackknife(without)
     # A number without any jackknife value has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        return moderate_variances(variance, clusters.astype(np.float64))[0], clusters
+        counted = crossing_of(keys, without).counted
+        return moderate_variances(variance, clusters.astype(np.float64), counted)[0], clusters
     # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
     return VarianceSource(np.where(variance > 0, variance, np.nan), np.maximum(clusters - 1.0, 0)), clusters
 

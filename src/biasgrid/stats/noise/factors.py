@@ -68,7 +68,6 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
         found = difference_of_shares(sums.along[sums.factor].sums)
         return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
     variance, _ = jackknife(without)
-    variance = without_rounding(variance, units, sums.values)
     is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
         source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
@@ -89,17 +88,17 @@ def over_moderated(
         may_grow: whether clusters that multiply all numbers, and noise that grows with these, are looked for.
     """
     counts, gain = units.astype(np.float64), None
+    along, values = sums.along[sums.factor], sums.values
+    crossing = crossing_of(sums.keys, np.where(along.present, sums.finish(along.sums), np.nan))
     is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
-    if not (may_grow and is_mean and len(units) >= FEWEST_VARIANCES):
-        return *moderate_variances(variance, counts), None
-    columns, values = sums.along[sums.factor].sums, sums.values
-    crossing = crossing_of(sums.keys, np.where(sums.along[sums.factor].present, sums.finish(columns), np.nan))
-    found = gain_of(columns, sums.finish, crossing)
+    if not (may_grow and is_mean and np.count_nonzero(crossing.counted) >= FEWEST_VARIANCES):
+        return *moderate_variances(variance, counts, crossing.counted), None
+    found = gain_of(along.sums, sums.finish, crossing)
     if found.found.any():
         gain = found.source
         variance = without_rounding(np.where(found.found, divide(found.residual, counts), variance), units, values)
     trend = trend_of(counts * variance, counts - 1, values, found.residual, crossing.counted)
-    return *moderate_variances(variance, counts, trend), gain
+    return *moderate_variances(variance, counts, crossing.counted, trend), gain
 
 
 def over_names(sums: Sums, factor: str) -> VarianceSource:

@@ -6,6 +6,7 @@ borrow from each other do not see.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ ONE_IN_TWENTY = 0.95
 """A gain counts where clusters multiply by more than noise alone does in 19 of 20 cells."""
 FEWEST_ROWS = 3
 """Two subjects mirror each other: they are a single list."""
+MIRRORED = 1e-9
+"""Mirrored numbers are made of the same sums: they differ by rounding alone, as a share of the largest number."""
 ATTRIBUTES = ("attribute", "attribute_group")
 SUBJECTS = ("subject",)
 GROUPS = ("subject_group", "bias_type", "group", "other")
@@ -30,9 +33,9 @@ class Crossing(NamedTuple):
     """Which numbers of a kind share subjects or attributes; arrays of shape (numbers,).
 
     Attributes:
-        row: the subject of each, None of a single list.
-        column: the attribute of each, 0 where there is none.
-        counted: all but those that mirror others.
+        row: the subject of each number, None if the numbers are a single list.
+        column: the attribute of each number, 0 if the numbers have no attribute.
+        counted: False for numbers that only repeat another one with the other sign, as one of two groups does.
     """
 
     row: IntArray | None
@@ -59,27 +62,33 @@ class Gain(NamedTuple):
 
 
 def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
-    """Tells from their keys which numbers share subjects or attributes.
+    """Reads from the keys of numbers which of them share subjects or attributes.
 
-    Numbers of a subject and an attribute are crossed; those of groups, of two subjects or without attributes are a
-    single list. Two groups or two subjects that mirror each other count once.
+    Numbers of a subject and an attribute are crossed; numbers of groups, of two subjects or without attributes are a
+    single list. Of two groups or two subjects that mirror each other, one is counted.
 
     Args:
-        keys: of the numbers, see `Sums.keys`.
-        by_cluster: shape (numbers, clusters), the numbers in each cluster.
+        keys: see `Sums.keys`. A table of sums has all key columns: a key that is null in all rows is not used.
+        by_cluster: shape (numbers, clusters), the value in each cluster, NaN where a number has none.
     """
-    rows, columns = ([key for key in names if key in keys.columns] for names in ((*SUBJECTS, *GROUPS), ATTRIBUTES))
+    rows, columns = used_keys(keys, (*SUBJECTS, *GROUPS)), used_keys(keys, ATTRIBUTES)
     column = places_of(keys, columns)
     row = places_of(keys, rows)
+    row_count = int(row.max(initial=-1)) + 1
     counted = np.ones(len(keys), dtype=np.bool_)
-    if row.max(initial=-1) == 1 and is_mirrored(row, column, by_cluster):
+    if row_count == 2 and is_mirrored(row, column, by_cluster):
         counted = row == 0
-    is_crossed = bool(columns) and rows == list(SUBJECTS) and row.max(initial=-1) + 1 >= FEWEST_ROWS
+    is_crossed = bool(columns) and rows == list(SUBJECTS) and row_count >= FEWEST_ROWS
     return Crossing(row if is_crossed else None, column, counted)
 
 
+def used_keys(keys: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """Returns the key columns among some names that are not null in all rows."""
+    return [name for name in names if name in keys.columns and keys[name].null_count() < len(keys)]
+
+
 def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
-    """Numbers what keys name by first appearance, shape (rows,)."""
+    """Returns the rank of each row's keys among the distinct ones, from 0 on, shape (rows,); 0 without any names."""
     if not names:
         return np.zeros(len(keys), dtype=np.int64)
     return (keys.select(pl.struct(names).rank("dense")).to_series().to_numpy() - 1).astype(np.int64)
@@ -91,7 +100,9 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
     if not np.array_equal(np.sort(column[one]), np.sort(column[other])) or len(np.unique(column[one])) != len(one):
         return False
     first, second = (by_cluster[each[np.argsort(column[each])]] for each in (one, other))
-    return bool(np.allclose(first, -second, equal_nan=True))
+    # Numbers may all be tiny: a tolerance that is not relative to them would take any two rows for mirrored.
+    largest = np.nanmax(np.abs(by_cluster), initial=0)
+    return bool(np.allclose(first, -second, rtol=0, atol=MIRRORED * largest, equal_nan=True))
 
 
 def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:

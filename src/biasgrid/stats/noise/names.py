@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
-from biasgrid.stats.noise.variance import FEWEST_VARIANCES, moderate_variances
+from biasgrid.stats.noise.variance import FEWEST_VARIANCES, ROUNDING_OF_VALUE, moderate_variances
 from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
@@ -22,8 +22,6 @@ NAMES, PARTNERS = "subjects", "others"
 """The factors of numbers of groups of names: those of the group, and those of others that they are compared with."""
 ATTRIBUTE_KEYS = ("attribute", "attribute_group")
 """In what numbers differ that are about the same names."""
-ROUNDING = 1e-24
-"""A variance that is no larger part of the square of the values is 0 but for rounding."""
 
 
 class Side(NamedTuple):
@@ -213,4 +211,4 @@ def names_and_common(one: Side, other: Side) -> tuple[VarianceSource, VarianceSo
 def without_rounding(squares: FloatArray, side: Side) -> FloatArray:
     """Returns sums of squares, 0 where they are nothing but rounding."""
     largest = np.nan_to_num(np.abs(side.means)).max(axis=1, initial=0)
-    return np.where(squares <= ROUNDING * largest**2 * side.means.shape[1], 0.0, squares)
+    return np.where(squares <= ROUNDING_OF_VALUE * largest**2 * side.means.shape[1], 0.0, squares)

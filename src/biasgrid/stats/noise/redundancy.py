@@ -14,7 +14,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.noise.gain import blocks_of, factors_of
-from biasgrid.stats.noise.variance import ROUNDING
+from biasgrid.stats.noise.variance import ROUNDING_OF_VALUE
 from biasgrid.stats.null import statistic
 
 FEWEST_CLUSTERS = 3
@@ -51,8 +51,9 @@ def noise_of_clusters(sums: FloatArray, counts: FloatArray) -> FloatArray:
         known = ~np.isnan(of_block)
         of_subjects = divide(np.where(known, of_block, 0).sum(axis=1), known.sum(axis=1))
         noise.reshape(shape)[:, attributes] = of_block - of_subjects[:, None]
-    found = noise.reshape(shape)
-    return np.where(np.abs(found) <= ROUNDING, 0, found)
+    of_clusters = noise.reshape(shape)
+    largest = np.nanmax(np.abs(flat), initial=0)
+    return np.where(np.abs(of_clusters) <= np.sqrt(ROUNDING_OF_VALUE) * largest, 0, of_clusters)
 
 
 def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:

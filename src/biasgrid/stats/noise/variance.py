@@ -7,13 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import polygamma, psi
 
-from biasgrid.base.arrays import FloatArray, IntArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
 
 ROUNDING = 1e-13
 """Values that differ by no more are the same but for rounding: their variance is 0."""
-ROUNDING_OF_VALUE = 1e-24
-"""The same as a share of the square of the value: a variance of a unit's value of at most as much is 0."""
+ROUNDING_OF_VALUE = 1e-12
+"""A variance of a unit's value of at most this share of the square of the number is 0.
+
+Answers are kept in single precision, in which equal values differ by about 1e-7 of their size.
+"""
 FEWEST_VARIANCES = 10
 """With fewer variances no prior is known well enough."""
 
@@ -33,16 +36,17 @@ def jackknife(without: FloatArray) -> tuple[FloatArray, IntArray]:
     deviations = np.where(known, without - means[..., None], 0)
     is_rounding = np.abs(deviations) <= ROUNDING * np.maximum(1, np.abs(means))[..., None]
     squares = (np.where(is_rounding, 0, deviations) ** 2).sum(axis=-1)
-    return np.where(units > 1, divide(units - 1, units) * squares, np.nan), units
+    variance = without_rounding(divide(units - 1, units) * squares, units, means)
+    return np.where(units > 1, variance, np.nan), units
 
 
 def without_rounding(variance: FloatArray, units: IntArray, values: FloatArray) -> FloatArray:
-    """Returns variances of numbers, 0 where they are what rounding leaves of units that are all the same.
+    """Returns the variances of numbers, 0 where rounding alone makes units differ.
 
     Args:
-        variance: shape (numbers,), jackknife variances.
-        units: shape (numbers,), of how many units.
-        values: shape (numbers,), the numbers.
+        variance: shape (...), jackknife variances.
+        units: shape (...), the number of units of each.
+        values: shape (...), the numbers.
     """
     with np.errstate(invalid="ignore"):
         return np.where(units * variance <= ROUNDING_OF_VALUE * values**2, 0.0, variance)
@@ -80,23 +84,28 @@ def logs_of_variances(variances: FloatArray, df: FloatArray) -> FloatArray:
     return np.asarray(np.log(variances) - psi(df / 2) + np.log(df / 2))
 
 
-def variance_prior(variances: FloatArray, df: FloatArray, trend: Trend | None = None) -> Prior:
+def variance_prior(
+    variances: FloatArray, df: FloatArray, counted: BoolArray | None = None, trend: Trend | None = None
+) -> Prior:
     """Estimates the prior of variances.
 
     Args:
-        variances: shape (numbers,), s², of a cluster's value; those that are 0 do not count.
-        df: shape (numbers,), degrees of freedom: how many clusters there are less 1.
-        trend: how they grow with numbers, see `noise.trend`; None where the same is expected of all.
+        variances: shape (numbers,), s², of a cluster's value; a variance of 0 is not used.
+        df: shape (numbers,), degrees of freedom: the number of clusters less 1.
+        counted: shape (numbers,), False for numbers that mirror others: the same variance is no second evidence. None
+            if all count.
+        trend: how variances grow with numbers, see `noise.trend`; None if the same is expected of all.
     """
     usable = (variances > 0) & (df >= 1)
+    if counted is not None:
+        usable &= counted
     if np.count_nonzero(usable) < FEWEST_VARIANCES:
         return NO_PRIOR
     logs = logs_of_variances(variances[usable], df[usable])
     centre: float | FloatArray = float(logs.mean()) if trend is None else trend.logs
     squares = (logs - (centre if isinstance(centre, float) else centre[usable])) ** 2
-    spread = (
-        squares.sum() / (len(logs) - (1 if trend is None else trend.parameters)) - polygamma(1, df[usable] / 2).mean()
-    )
+    parameters = 1 if trend is None else trend.parameters
+    spread = squares.sum() / (len(logs) - parameters) - polygamma(1, df[usable] / 2).mean()
     if spread <= 0:
         return Prior(float("inf"), np.exp(centre))
     strength = 2 * inverse_trigamma(float(spread))
@@ -118,13 +127,14 @@ def inverse_trigamma(value: float) -> float:
 
 
 def moderate_variances(
-    variance: FloatArray, clusters: FloatArray, trend: Trend | None = None
+    variance: FloatArray, clusters: FloatArray, counted: BoolArray | None = None, trend: Trend | None = None
 ) -> tuple[VarianceSource, Prior]:
     """Returns the moderated variances of numbers over clusters.
 
     Args:
         variance: shape (numbers,), jackknife variances.
-        clusters: shape (numbers,), of how many clusters.
+        clusters: shape (numbers,), the number of clusters of each.
+        counted: see `variance_prior`.
         trend: see `variance_prior`.
 
     Returns:
@@ -133,7 +143,7 @@ def moderate_variances(
     """
     df = np.maximum(clusters - 1.0, 0)
     own = clusters * variance
-    prior = variance_prior(own, df, trend)
+    prior = variance_prior(own, df, counted, trend)
     if prior.df == 0:
         strengthened = np.where(own > 0, own, np.nan)
     elif np.isinf(prior.df):
