@@ -303,6 +303,6 @@ def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
         own = np.flatnonzero(np.array(formats) == name)
         alone = {TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])}
         rows = estimate([replace(part, along=alone)], settings)
-        is_found = (rows["q"].fill_nan(None) <= SIGNIFICANT).fill_null(value=False)
+        is_found = (rows["q"] <= SIGNIFICANT).fill_null(value=False)
         signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy()), 0)
     return signs

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray, nullable
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -109,7 +109,7 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
     lists = sources_of_groups(sums) if of_groups else [over_names(sums, factor) for factor in names]
     whole = sums.keys.drop("low", "high", strict=False).with_columns(
-        value=pl.Series(values), clusters=pl.Series(first.units)
+        value=nullable(values), clusters=pl.Series(first.units)
     )
     label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
@@ -240,10 +240,10 @@ def with_intervals(
     own = [source for source in sources if source is not first.gain]
     rows = with_columns_of(whole, low, high, own, method)
     if shared and len(own) == 1:
-        rows = rows.with_columns(gain_se=pl.Series(np.sqrt(shared[0].variance)).fill_nan(None))
+        rows = rows.with_columns(gain_se=nullable(np.sqrt(shared[0].variance)))
     if not sums.test:
         return rows
-    rows = rows.with_columns(p=pl.Series(p))
+    rows = rows.with_columns(p=nullable(p))
     if sums.test == "p":
         return rows
     return rows.with_columns(
@@ -283,7 +283,7 @@ def with_columns_of(
     columns = {"low": low, "high": high, "se": se, "df": np.where(known, single.df, np.nan)}
     return whole.with_columns(
         method=pl.Series([method if each else None for each in known], dtype=pl.String),
-        **{name: pl.Series(np.asarray(each, dtype=np.float64)).fill_nan(None) for name, each in columns.items()},
+        **{name: nullable(numbers) for name, numbers in columns.items()},
     )
 
 
@@ -315,7 +315,7 @@ def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
     unit = unit_of_factor(sums.factor)
     text = (
         pl.when(pl.lit(sums.interval == "none")).then(pl.lit("a ratio without a direction"))
-        .when(pl.col("value").is_null() | pl.col("value").is_nan()).then(pl.lit("no value"))
+        .when(pl.col("value").is_null()).then(pl.lit("no value"))
         .when(pl.col("clusters") < 2).then(pl.format("one {}", pl.lit(unit)))
         .when(pl.Series(np.isnan(first.without).all(axis=1))).then(pl.lit(f"not defined without one of its {unit}s"))
         .when(is_constant(first)).then(equal_in_all(sums))
@@ -355,6 +355,6 @@ def reasons_over_all(over_first: pl.Expr, further: Mapping[str, Sequence[Varianc
     for factor, sources in further.items():
         one = pl.lit(ONE_OF_FACTOR.get(factor, f"one of the {factor}"))
         is_unknown = np.any([np.isnan(each.variance) for each in sources], axis=0)
-        has_value = pl.col("low").is_null() & pl.col("value").is_not_null() & pl.col("value").is_not_nan()
+        has_value = pl.col("low").is_null() & pl.col("value").is_not_null()
         reason = pl.when(has_value & pl.lit(pl.Series(is_unknown))).then(one).otherwise(reason) if sources else reason
     return reason

@@ -287,7 +287,7 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     """Share of the associations significant in gamma or in shares that are not so, on the same side of 0, in both."""
     rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
     pairs = rows.drop_nulls(ASSOCIATION)
-    side = pl.when(pl.col("q").fill_nan(None) <= LEVEL).then(pl.col("value").sign()).fill_null(0)
+    side = pl.when(pl.col("q") <= LEVEL).then(pl.col("value").sign()).fill_null(0)
     sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")
     either = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
     apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)

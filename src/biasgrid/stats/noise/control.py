@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import FloatArray, nullable
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
 from biasgrid.stats.power import detectable_effect
@@ -55,8 +55,8 @@ def source_columns(
 def corrected_columns(
     values: FloatArray, p: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource],
     within: tuple[float, float], settings: StatisticsSettings,
-) -> dict[str, pl.Series | pl.Expr]:  # fmt: skip
-    """Returns what is said of tests that are corrected together: q, Holm's correction, intervals of what was selected.
+) -> dict[str, pl.Series]:  # fmt: skip
+    """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected together; null: no test.
 
     Args:
         values: shape (numbers,), around which their intervals lie.
@@ -71,12 +71,12 @@ def corrected_columns(
     tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
     size = detectable_effect([*own], LEVEL * max(found, 1) / tests) if tests else np.nan
     return {
-        "q": pl.Series(q),
-        "holm": pl.Series(holm(p)),
-        "bound": pl.Series(simultaneous_bounds(values, p, [*own], [*shared], settings.alpha)),
-        "detectable": pl.when(pl.Series(~np.isnan(q))).then(pl.lit(size)),
-        "selected_low": pl.Series(low),
-        "selected_high": pl.Series(high),
+        "q": nullable(q),
+        "holm": nullable(holm(p)),
+        "bound": nullable(simultaneous_bounds(values, p, [*own], [*shared], settings.alpha)),
+        "detectable": nullable(np.where(np.isnan(q), np.nan, size)),
+        "selected_low": nullable(low),
+        "selected_high": nullable(high),
     }
 
 
@@ -178,8 +178,8 @@ def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFra
     ends = {"low": np.where(p > settings.alpha, np.minimum(low, 0), low)}
     ends["high"] = np.where(p > settings.alpha, np.maximum(high, 0), high)
     return rows.with_columns(
-        **{name: pl.Series(each).fill_nan(None) for name, each in ends.items()},
-        p=pl.Series(p),
+        **{name: nullable(end) for name, end in ends.items()},
+        p=nullable(p),
         method=pl.lit(WITH_CONTROL),
         **corrected_columns(centre, p, own, shared, within, settings),
     )
