@@ -151,12 +151,20 @@ def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCe
     whole = rows.filter(pl.col("group").is_null(), pl.col("template").is_null())
     assert whole.select("value", "low", "high", "se").null_count().row(0) == (1,) * 4
     assert whole["flag"].item() == f"{NOT_MEASURABLE}: nobody answered"
+    # Nor has any of its groups, and nothing is tested in such a cell.
+    reason = pl.col("reason") == f"{NOT_MEASURABLE}: nobody answered"
     of_groups = rows.drop_nulls("group")
-    assert of_groups["low"].null_count() < len(of_groups)
-    withheld = found.measures.filter(pl.col("value").is_null() & pl.col("flag").is_not_null())
+    assert len(of_groups) > 1
+    assert of_groups.filter(pl.col("value").is_null(), reason).equals(of_groups)
+    assert cell.found.measures["q"].count() > 1
+    assert found.measures.select("p", "q", "holm", "bound").count().row(0) == (0,) * 4
+    withheld = found.measures.filter(reason)
+    assert len(withheld) > len(rows)
     assert found.intervals.join(withheld, on=list(ROW), nulls_equal=True, how="semi").is_empty()
-    others = [table.filter(pl.col("measure") != "score") for table in (found.intervals, cell.found.intervals)]
-    assert others[0].equals(others[1])
+    # What says why stays: counts, rates and checks.
+    others = [table.filter(~reason.fill_null(value=False)) for table in (found.measures, cell.found.measures)]
+    shown = others[1].join(withheld, on=list(ROW), nulls_equal=True, how="anti", maintain_order="left")
+    assert others[0].filter(pl.col("measure") != "clusters").equals(shown.filter(pl.col("measure") != "clusters"))
 
 
 def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:

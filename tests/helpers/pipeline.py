@@ -27,6 +27,7 @@ from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
+from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
@@ -189,4 +190,5 @@ class Pipeline:
         """The one row of a measure that has these keys, and no others of `MEASURE_KEYS`."""
         without = [pl.col(key).is_null() for key in MEASURE_KEYS if key not in keys]
         (row,) = self.measures.filter(*without, measure=measure, **keys).to_dicts()
+        assert not (row["reason"] or "").startswith(NOT_MEASURABLE), row["reason"]
         return row

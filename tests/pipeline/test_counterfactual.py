@@ -95,7 +95,8 @@ def test_words_at_a_mask_are_compared_by_groups(tmp_path: Path) -> None:
     def answer_mask(instances: pl.DataFrame) -> dict[str, Any]:
         kind = 0.5 + instances["term"].cast(pl.String).replace_strict(TERMS)
         several = [[1, 1]] * len(instances)
-        return {"probabilities": np.stack([kind, kind], axis=1).tolist(), "ranks": several, "tokens": several}
+        probabilities = np.stack([kind, kind - 0.2], axis=1)
+        return {"probabilities": probabilities.tolist(), "ranks": several, "tokens": several}
 
     cell = cell_of(tmp_path, Task("fill-mask", {}, {}), templates, answer_mask)
     assert {*cell.measures["bias_type"].drop_nulls()} == {"gender"}
@@ -110,7 +111,7 @@ def test_answers_to_questions_are_compared_by_groups(tmp_path: Path) -> None:
 
     def answer_question(instances: pl.DataFrame) -> dict[str, Any]:
         is_right = instances["group"].cast(pl.String) == "male"
-        shares = [[1.0]] * len(instances)
+        shares = [[0.8] if right else [0.6] for right in is_right]
         said = ["my boss" if right else "the lady" for right in is_right]
         return {"starts": shares, "ends": shares, "answer": said}
 

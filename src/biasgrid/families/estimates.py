@@ -41,7 +41,7 @@ class EstimatedCell(NamedTuple):
         detectable: by measure and kind of its tests, how large a number must be to be found in 80 % of cells; see
             `tables.claims.counts.detectable_sizes`.
         sizes: how large its tested numbers are, for the dataset whose control it is; see
-            `noise.control.control_sizes`. None of a cell whose headlines are withheld.
+            `noise.control.control_sizes`. Empty, as `detectable` is, for a cell whose claims are withheld.
     """
 
     measures: pl.DataFrame
@@ -61,7 +61,7 @@ def estimate_cell(
         family: the reference of the dataset's family.
         sums: the cell's sums (schema `SUMS`).
         options: what decides the measures, see `Question`.
-        declared: headlines and limits; where a limit withholds them, headlines have no value and no interval.
+        declared: headlines and limits; if a limit withholds the claims of the cell, these have no values.
         settings: clusters, level and the like.
     """
     model, dataset = sums.select("model", "dataset").row(0)
@@ -81,7 +81,7 @@ def estimate_cell(
         measures,
         withhold_intervals(others, measures),
         table_of_cell(found.design, DESIGN, model, dataset),
-        detectable_sizes(claims),
+        {} if is_withheld else detectable_sizes(claims),
         [] if is_withheld else control_sizes(found.estimates),
     )
 

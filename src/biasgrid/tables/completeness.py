@@ -13,14 +13,14 @@ from biasgrid.base.faults import UserError
 from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types, read_table
 from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
+from biasgrid.tables.metric import IMPROBABLE, NOT_MEASURABLE, PRONOUN_ASSOCIATION, Limit, MetricDefinitions
 from biasgrid.tables.schema import answer_schema
 
 WITHHELD_COLUMNS = (
     "value", "low", "high", "selected_low", "selected_high", "bound", "detectable", "se", "df", "gain_se", "p", "q",
-    "holm", "null_mean", "method", "reason",
+    "holm", "null_mean", "method",
 )  # fmt: skip
-"""What is not known of the headlines of a cell that is not measurable; `flag` says why."""
+"""What is not known of the claims of a cell that is not measurable; `reason` says why."""
 
 
 ROWS_A_BLOCK = 2 * ROWS_A_GROUP
@@ -239,26 +239,31 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Adds the validity flags that speak against a cell, and withholds its headlines where a flag does so.
+    """Adds the validity flags that speak against a cell, and withholds its claims if a flag does so.
 
     Args:
         measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
         declared: headlines and limits.
 
     Returns:
-        The measures with `flag`; where a flag withholds them, headlines of the cell and its bias types have no value.
+        The measures with `flag`; if a flag withholds the claims of the cell, these have no value, `reason` says why,
+        and so does `flag` for headlines of the cell and its bias types. Pronouns are shown of a cell whose names are
+        improbable.
     """
-    found = problems(measures, declared.limits)
-    flagged = measures.with_columns(flag=pl.col("measure").replace_strict(found, default=None, return_dtype=pl.String))
-    # What else withholds them mostly follows from the first: words that are not known are improbable, too.
-    reason = next((found[name] for name, limit in declared.limits.items() if limit.withholds and name in found), None)
-    if reason is None:
+    texts = problems(measures, declared.limits)
+    flagged = measures.with_columns(flag=pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String))
+    # Other flags that withhold mostly follow from the first: unknown words are improbable, too.
+    flag = next((name for name, limit in declared.limits.items() if limit.withholds and name in texts), None)
+    if flag is None:
         return flagged
-    withheld: dict[str, str | None] = {name: None for name in WITHHELD_COLUMNS if name in flagged.columns}
-    withheld["flag"] = f"{NOT_MEASURABLE}: {reason}"
+    is_withheld = are_claims(declared.headlines)
+    if flag == IMPROBABLE:
+        is_withheld &= pl.col("measure") != PRONOUN_ASSOCIATION
+    reason = pl.lit(f"{NOT_MEASURABLE}: {texts[flag]}")
     return flagged.with_columns(
-        pl.when(are_headlines(declared.headlines)).then(pl.lit(value, flagged.schema[name])).otherwise(name).alias(name)
-        for name, value in withheld.items()
+        *(pl.when(~is_withheld).then(name).alias(name) for name in WITHHELD_COLUMNS if name in flagged.columns),
+        reason=pl.when(is_withheld).then(reason).otherwise("reason"),
+        flag=pl.when(are_headlines(declared.headlines)).then(reason).otherwise("flag"),
     )
 
 
@@ -279,8 +284,21 @@ def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
     return limit.problem.format(**row, limit=limit.value) if is_beyond else None
 
 
+def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
+    """Returns whether each row claims something about the model: a headline, of the cell or of a part, or a test.
+
+    Args:
+        headlines: see `MetricDefinitions`.
+    """
+    return pl.any_horizontal(pl.col("p").is_not_null(), *named_by(headlines))
+
+
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:
-    """Says of each row whether it is the headline of a cell or of a bias type."""
+    """Returns whether each row is a headline of a cell or of a bias type; see `are_claims`."""
     about_all = pl.all_horizontal(pl.col(key).is_null() for key in MEASURE_KEYS if key != "bias_type")
-    chosen = [(pl.col("measure") == name) & (pl.col("options") == options) for name, options in headlines.items()]
-    return about_all & pl.any_horizontal(pl.lit(value=False), *chosen)
+    return about_all & pl.any_horizontal(pl.lit(value=False), *named_by(headlines))
+
+
+def named_by(headlines: Mapping[str, str]) -> list[pl.Expr]:
+    """Returns for each headline measure whether a row is one of its numbers."""
+    return [(pl.col("measure") == name) & (pl.col("options") == options) for name, options in headlines.items()]
