@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from worlds import keys_of
+from worlds import as_of_a_run, keys_of
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
@@ -149,7 +149,7 @@ def sums_of(values: Array) -> Sums:
     """Associations as sums, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[2])
     along = Along([str(cluster) for cluster in range(values.shape[2])], np.stack([flat, np.ones_like(flat)], axis=-1))
-    return Sums(keys_of(*values.shape[:2]), {"clusters": along}, interval="moderated t", test="q")
+    return as_of_a_run(Sums(keys_of(*values.shape[:2]), {"clusters": along}, interval="moderated t", test="q"))
 
 
 def estimates(values: Array) -> pl.DataFrame:

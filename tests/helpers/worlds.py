@@ -12,7 +12,17 @@ from biasgrid.groups.terms import TermScores
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.noise.factors import OverFactor, over_first_factor
-from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Along, IntervalMethod, Sums
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    FINISHES,
+    MEAN,
+    PAIR_OF_LISTS,
+    Along,
+    IntervalMethod,
+    Sums,
+    read_sums,
+    sums_table,
+)
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
@@ -65,6 +75,12 @@ def judged(values: Array, alpha: float = 0.05) -> Tested:
     return Tested(means, half_width(sources, alpha), p, false_discovery_rates(p))
 
 
+def as_of_a_run(sums: Sums) -> Sums:
+    """The same sums with the keys of a run: they are written as a table, which has all key columns, and read again."""
+    (part,), _ = read_sums(sums_table([sums]), FINISHES)
+    return part
+
+
 def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
     """The keys of associations, subject by subject."""
     names = np.divmod(np.arange(subjects * attributes), attributes)
@@ -85,7 +101,7 @@ def over_clusters(
     """
     along = Along([str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1))
     about = pl.DataFrame({"measure": ["number"] * len(sums)}) if keys is None else keys
-    return over_first_factor(Sums(about, {"clusters": along}, interval=interval))
+    return over_first_factor(as_of_a_run(Sums(about, {"clusters": along}, interval=interval)))
 
 
 def centred(effects: Array) -> Array:
@@ -108,7 +124,8 @@ def group_difference(one: Array, other: Array) -> Sums:
         [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
     )
     along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
-    return Sums(keys_of_groups(attributes), along, DIFFERENCE, "moderated t", test="q", claims_all=True)
+    keys = keys_of_groups(attributes).with_columns(bias_type=pl.lit("gender"), group=pl.lit("one"), other=pl.lit("other"))
+    return as_of_a_run(Sums(keys, along, DIFFERENCE, "moderated t", test="q", claims_all=True))
 
 
 def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
@@ -134,7 +151,7 @@ def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
     columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
     named = zip(("templates", "subjects", "others"), (numbered(names.shape[2]), units, units), columns, strict=True)
     along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
-    return Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True)
+    return as_of_a_run(Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True))
 
 
 def keys_of_groups(attributes: int) -> pl.DataFrame:
