@@ -36,7 +36,7 @@ def cell_of(model: str, part: Sums) -> ComparedCell:
 def parts_of(random: np.random.Generator, kind: str, effect: float = 0.0) -> Sums:
     one, other = names_of(random), names_of(random)
     one[::8] += effect
-    return group_difference(one, other) if kind == "terms" else gamma_of_groups(one, other, told=1)
+    return group_difference(one, other) if kind == "terms" else gamma_of_groups(one, other)
 
 
 def compared(*cells: ComparedCell) -> pl.DataFrame:

@@ -50,7 +50,7 @@ def write_dump(path: Path, questions: Iterator[Question]) -> None:
     """Writes an `output.json` of question answering, in the layout of UnQover."""
     entries = {entry_key(question): entry_of(number, question) for number, question in enumerate(questions)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(entries, indent=1))
+    path.write_text(json.dumps(entries))
 
 
 def entry_key(question: Question) -> str:

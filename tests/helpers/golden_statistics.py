@@ -1,4 +1,4 @@
-"""Reads the golden numbers of the statistics, those beside the repository or small copies, and of findings."""
+"""Reads the golden numbers of the statistics and of claims."""
 
 from __future__ import annotations
 
@@ -8,30 +8,22 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
-from compare_results import SINCE_0_1_0
 
-from biasgrid.families.underspecified.observe import compare_subjects
-
-BESIDE = Path(__file__).parents[3] / "shared" / "golden" / "statistics"
-COPIES = Path(__file__).parent / "golden_statistics"
-FOLDER = BESIDE if BESIDE.is_dir() else COPIES
-"""The copies are of `functions`, `groups`, `one-template` and `two-sorts-of-templates`."""
-GOLDEN_NAMES = {old: new for old, new in SINCE_0_1_0.items() if old not in ("frame", "cluster", "over")}
+FOLDER = Path(__file__).parents[1] / "golden" / "statistics"
+GOLDEN_NAMES = {
+    "attribute_cluster": "attribute_group",
+    "eta_excess": "eta_corrected",
+    "excess": "corrected",
+    "floor": "null_mean",
+    "mu_excess": "mu_corrected",
+    "subject_cluster": "subject_group",
+}
+"""What golden files call keys and measures, and what they are called here."""
 RELATIVE, ABSOLUTE = 1e-8, 1e-10
 LEAST_P = 1e-12
-CLAIMS = Path(__file__).parent / "golden_claims"
+CLAIMS = FOLDER.with_name("claims")
 BISECTED = 1e-7
 """Relative tolerance of interval ends of several sources and of p found by bisection."""
-
-
-def all_of(names: list[str]) -> list[Any]:
-    """Parameters of tests, of which those are skipped that there are no golden files of."""
-    there = {name: (FOLDER / f"{name}.json").is_file() for name in names}
-    return [
-        pytest.param(name, marks=pytest.mark.skipif(not there[name], reason=f"no golden file {name}.json"))
-        for name in names
-    ]
 
 
 def numbers_of(name: str) -> dict[str, Any]:
@@ -49,24 +41,9 @@ def with_new_names(content: Any) -> Any:
     return [with_new_names(each) for each in content] if isinstance(content, list) else content
 
 
-def observations_of(name: str) -> pl.DataFrame:
-    """The swap groups of a golden cell."""
-    table = pl.read_parquet(FOLDER / f"{name}.parquet").rename({"cluster1": "group1", "cluster2": "group2"})
-    rows = table.with_row_index("instance")
-    instances = rows.with_columns(
-        pl.col("subject1", "subject2", "group1", "group2", "attribute").cast(pl.Categorical),
-        attribute_group=pl.lit(None, pl.Categorical),
-    )
-    predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
-    return compare_subjects(instances, predictions, "exact")
-
-
-def frames_of_golden(numbers: dict[str, Any], templates: int) -> list[int]:
-    """The cluster of each template."""
-    if numbers["families"] is None:
-        return list(range(templates))
-    found = {number: place for place, family in enumerate(numbers["families"]) for number in family}
-    return [found[number] for number in range(templates)]
+def scores_of(name: str) -> pl.DataFrame:
+    """The scores of a golden cell, a row for each question."""
+    return pl.read_parquet(FOLDER / f"{name}.parquet")
 
 
 def as_array(values: Any) -> np.ndarray[Any, Any]:

@@ -43,7 +43,7 @@ class Gain(NamedTuple):
 
 
 def gain_of(values: Array) -> Gain:
-    subjects, attributes, clusters = values.shape
+    subjects, _, clusters = values.shape
     free = clusters - 1
     mean = values.mean(axis=2)
     square = (mean**2).sum()
@@ -116,7 +116,7 @@ class Claims(NamedTuple):
 
 
 def claims_of_associations(values: Array) -> Claims:
-    subjects, attributes, clusters = values.shape
+    subjects, _, clusters = values.shape
     free, mean = clusters - 1, values.mean(axis=2).ravel()
     variance = values.var(axis=2, ddof=1).ravel()
     variance[variance <= EQUAL * mean**2] = 0

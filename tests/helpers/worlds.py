@@ -124,20 +124,21 @@ def group_difference(one: Array, other: Array) -> Sums:
         [column for side in (one, other) for column in (side.sum(axis=1), np.full_like(side[:, 0], side.shape[1]))], -1
     )
     along = {"templates": Along(numbered(clusters), of_clusters), PAIR_OF_LISTS: Along(numbered(terms), over_terms)}
-    keys = keys_of_groups(attributes).with_columns(bias_type=pl.lit("gender"), group=pl.lit("one"), other=pl.lit("other"))
+    keys = keys_of_groups(attributes).with_columns(
+        bias_type=pl.lit("gender"), group=pl.lit("one"), other=pl.lit("other")
+    )
     return as_of_a_run(Sums(keys, along, DIFFERENCE, "moderated t", test="q", claims_all=True))
 
 
-def gamma_of_groups(*groups: Array, told: int | None = None) -> Sums:
+def gamma_of_groups(*groups: Array) -> Sums:
     """Associations of groups of names with each attribute, as swap groups with the names of all other groups have them.
 
     Args:
         groups: of each group shape (attributes, names, clusters), the preference for its names.
-        told: of how many groups there are numbers; None for all. Those of two groups mirror each other.
     """
     names, group_of = np.concatenate(groups, axis=1), np.repeat(range(len(groups)), [each.shape[1] for each in groups])
     units, parts, keys = numbered(names.shape[1]), [], []
-    for group in range(told or len(groups)):
+    for group in range(len(groups)):
         own = group_of == group
         left, right = names[:, own].mean(axis=1), names[:, ~own].mean(axis=1)
         sides = np.zeros((2, names.shape[0], names.shape[1], 2))

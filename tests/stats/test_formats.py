@@ -108,9 +108,11 @@ def groups_world(random: np.random.Generator, of_format: float, names: int = 6) 
         values = sign * theta / 2 + 0.5 * random.normal(size=(*shape[:2], 1, 1)) + 0.5 * random.normal(size=shape)
         values = values + 0.5 * random.normal(size=(shape[0], 1, shape[2], 1))
         lists.append(values + of_format * random.normal(size=(shape[0], 1, 1, shape[3])))
-    sums = gamma_of_groups(*(each.reshape(12, names, -1) for each in lists), told=1)
+    sums = gamma_of_groups(*(each.reshape(12, names, -1) for each in lists))
     units = [f"{template}/{place}" for template, place in product(range(5), range(FORMATS_ASKED))]
-    return replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}), theta.ravel() / 2
+    # The second group has the numbers of the first with the other sign.
+    truth = np.concatenate([theta.ravel() / 2, -theta.ravel() / 2])
+    return replace(sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}), truth
 
 
 def test_claims_about_groups_are_over_names_and_formats() -> None:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 import yaml
+from golden_runs import golden_results
 from project import ROOT, Project
 from shared import made_once
 from slurm_cluster import SlurmCluster, SlurmProject, missing_for_slurm, slurm_cluster
 from tiny_checkpoints import save_models_of_lists
+
+from biasgrid.runs.results import Results
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -75,6 +78,12 @@ def finished(small_config: dict[str, Any], tmp_path_factory: pytest.TempPathFact
 def failed(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The finished grid, run again after the instances of one cell were damaged; tests work on clones of it."""
     return Project(made_once(tmp_path_factory, "failed", partial(run_with_damage, finished)))
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What a run makes of all golden cells."""
+    return golden_results(tmp_path_factory)
 
 
 def run_with_damage(finished: Project, folder: Path) -> None:

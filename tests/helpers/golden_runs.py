@@ -1,0 +1,193 @@
+"""All golden cells of statistics and claims as the datasets of one grid, and what a run makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from golden_dumps import Array, Question, Utilities, in_steps_of_two, questions_of_scores, write_dump
+from golden_statistics import claims_of, inputs_of, scores_of
+from project import Project
+from shared import made_once
+
+import biasgrid
+from biasgrid.runs.results import Results
+
+FILE = "config/golden.yaml"
+CELLS = ["within", "across", "across-weak", "two-sorts-of-templates", "one-template", "censored"]
+MORE_MODELS = ["within-other-model", "within-third-model"]
+"""Two more models of the dataset `within`."""
+REFERENCE, ANSWERS = "reference", "answers"
+"""The models whose predictions are dumps, and whose answers are texts."""
+ANY = {
+    "equal_scores": 1, "improbable": 1, "neither_subject": 1, "saturated_scores": 1, "constant_scores": 1,
+    "same_text": 1, "one_answer": 1, "undetected": 1,
+}  # fmt: skip
+"""Limits of flags that withhold: golden answers are as they are."""
+
+
+def associations_of(cell: str) -> Array:
+    """The associations of a golden cell, shape (subjects, attributes, clusters)."""
+    golden = claims_of("associations")[cell]
+    rows = inputs_of("associations").filter(cell=cell).sort("subject", "attribute", "frame")
+    return rows["value"].to_numpy().reshape(golden["subjects"], golden["attributes"], golden["frames"])
+
+
+def utilities_of_associations(cell: str) -> Utilities:
+    values = associations_of(cell)
+    return Utilities(values, [f"subject {number}" for number in range(len(values))], [])
+
+
+def lists_of(file: str, cell: str) -> tuple[Array, Array]:
+    """The values of two groups of names, each of shape (attributes, names, clusters)."""
+    rows = inputs_of(file).filter(cell=cell).sort("attribute", "name", "cluster")
+    shape = rows["attribute"].n_unique(), -1, rows["cluster"].n_unique()
+    one, other = (rows.filter(group=group)["value"].to_numpy().reshape(shape) for group in ("one", "two"))
+    return one, other
+
+
+def utilities_of_groups(file: str, cell: str) -> Utilities:
+    one, other = lists_of(file, cell)
+    values = np.moveaxis(np.concatenate([one, other], axis=1), 1, 0)
+    groups = ["one"] * one.shape[1] + ["two"] * other.shape[1]
+    return Utilities(values, [f"name {number}" for number in range(len(values))], groups)
+
+
+def dumps() -> Iterator[tuple[str, Iterator[Question]]]:
+    """Each dump by its dataset, or by its model if that is another one."""
+    for cell in (*CELLS, *MORE_MODELS):
+        yield cell, questions_of_scores(in_steps_of_two(scores_of(cell)))
+    yield "preference", questions_of_scores(inputs_of("preference"))
+    for cell in claims_of("associations"):
+        yield f"associations-{cell}", utilities_of_associations(cell).questions()
+    for file in ("groups", "groups_few"):
+        for cell in claims_of(file):
+            yield f"groups-{cell}", utilities_of_groups(file, cell).questions()
+
+
+class GoldenProbe(NamedTuple):
+    """A probe whose answers are counts of Yes.
+
+    Attributes:
+        name: the name of its dataset.
+        rows: `item`, `group`, `name` (null if no names stand for groups), `asked` and `yes`.
+    """
+
+    name: str
+    rows: pl.DataFrame
+
+    @property
+    def has_names(self) -> bool:
+        return self.rows["name"].null_count() == 0
+
+    def question(self, item: int, who: str) -> str:
+        return f"In case {item} of {self.name}, should {who} be invited? Answer Yes or No."
+
+    def content(self) -> dict[str, Any]:
+        """The file of the probe."""
+        persons = self.rows.select("group", "name").unique(maintain_order=True).to_dicts()
+        prompts = [{"who": who_of(person), "group": person["group"]} for person in persons]
+        groups = list(dict.fromkeys(person["group"] for person in persons))
+        metric = {
+            "gap": {"kind": "difference", "label": "yes", "groups": groups},
+            "ratio": {"kind": "ratio", "label": "yes", "groups": groups},
+        }
+        return {
+            "title": self.name,
+            "bias_type": "gender",
+            "question": self.question("{number}", "{who}"),  # type: ignore[arg-type]
+            "evaluator": "yes-no",
+            "prompts": prompts,
+            "items": [{"number": f"{item}"} for item in sorted({*self.rows["item"]})],
+            "metric": metric,
+            "marks": {"measure": "gap", "centre": 0, "cuts": [0, 0.03, 0.1, 0.3, 1]},
+            **({"names": "who"} if self.has_names else {}),
+        }
+
+    def responses(self) -> Iterator[dict[str, Any]]:
+        """Written answers, as many of them Yes as were counted."""
+        for row in self.rows.iter_rows(named=True):
+            for repetition in range(row["asked"]):
+                prompt = self.question(row["item"], who_of(row))
+                response = "Yes" if repetition < row["yes"] else "No"
+                yield {"prompt": prompt, "group": row["group"], "repetition": repetition, "response": response}
+
+
+def who_of(row: dict[str, Any]) -> str:
+    return row["name"] or f"somebody of group {row['group']}"
+
+
+def probes() -> Iterator[GoldenProbe]:
+    of_probes = inputs_of("probes")
+    for name in claims_of("probes"):
+        yield GoldenProbe(f"probe-{name}", of_probes.filter(probe=name).drop("probe"))
+    of_shares = inputs_of("shares").rename({"cluster": "item"}).with_columns(name=pl.lit(None, pl.String))
+    for case in claims_of("shares"):
+        yield GoldenProbe(f"shares-{case['case']}", of_shares.filter(case=case["case"]).drop("case"))
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """Writes dumps, probes and answers, and returns the config of all of them."""
+    names = [name for name, _ in dumps()]
+    datasets: dict[str, Any] = {}
+    for name in names:
+        if name not in MORE_MODELS:
+            datasets[name] = dataset_of_dump(name)
+    answers = []
+    for probe in probes():
+        path = folder / "word_lists" / "golden" / f"{probe.name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(probe.content()))
+        repetitions = int(probe.rows["asked"].max())  # type: ignore[arg-type]
+        datasets[probe.name] = {
+            "family": "probe", "title": probe.name, "probe": f"golden/{probe.name}.yaml", "answers": "written",
+            "repetitions": repetitions,
+        }  # fmt: skip
+        answers += probe.responses()
+    (folder / "answers.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+    models = {REFERENCE: model_of_dumps("Reference", "qa", [name for name in names if name not in MORE_MODELS])}
+    for name in MORE_MODELS:
+        models[name] = model_of_dumps(name, "qa-newsqa", [])
+        models[name]["predictions"] = {"within": {"file": f"dumps/{name}.json", "scoring": "exact"}}
+    models[ANSWERS] = {"task": "text-generation", "kind": "LLM", "label": "Answers", "answers": "answers.jsonl"}
+    return {
+        "validity": ANY,
+        "models": models,
+        "datasets": datasets,
+        "run": {"models": list(models), "datasets": list(datasets)},
+    }
+
+
+def dataset_of_dump(name: str) -> dict[str, Any]:
+    variants = {"qa": {"templates": "templates/within.txt"}}
+    if name == "within":
+        variants["qa-newsqa"] = variants["qa"]
+    own = {"template_clusters": [[0, 1], [2], [3]]} if name.startswith("across") else {}
+    subjects, attributes = ["subjects/within.txt"], "attributes/within.txt"
+    return {"title": name, "subjects": subjects, "attributes": attributes, "variants": variants, **own}
+
+
+def model_of_dumps(label: str, variant: str, names: list[str]) -> dict[str, Any]:
+    predictions = {name: {"file": f"dumps/{name}.json", "scoring": "exact"} for name in names}
+    kind = {"task": "question-answering", "variant": variant, "kind": "QA", "label": label}
+    return {**kind, "predictions": predictions}
+
+
+def make_golden(folder: Path) -> None:
+    project = Project.create(folder, {}, FILE)
+    for name, questions in dumps():
+        write_dump(folder / "dumps" / f"{name}.json", questions)
+    project.write_config(config_of(folder))
+    project.run("results/summary.parquet", "results/comparisons/within.parquet")
+
+
+def golden_results(factory: pytest.TempPathFactory) -> Results:
+    """The golden cells, run once in a session."""
+    folder = made_once(factory, "golden", partial(make_golden))
+    return biasgrid.open(folder / "results")
