@@ -190,11 +190,13 @@ def likeness_of_clusters(values: Array) -> list[float]:
     clusters, gain = values.shape[2], gain_of(values)
     rest = values - values.mean(axis=2, keepdims=True) * gain.factors
     rest = rest - rest.mean(axis=1, keepdims=True)
-    pairs = combinations(range(clusters), 2)
-    return [
-        float(np.corrcoef(rest[..., one].ravel(), rest[..., other].ravel())[0, 1] + 1 / (clusters - 1))
-        for one, other in pairs
-    ]
+    found = []
+    for one, other in combinations(range(clusters), 2):
+        # Clusters that say nothing of their own are the same.
+        is_equal = np.abs(rest[..., [one, other]]).max() <= np.sqrt(EQUAL) * np.abs(values).max()
+        likeness = 1.0 if is_equal else np.corrcoef(rest[..., one].ravel(), rest[..., other].ravel())[0, 1]
+        found.append(float(likeness + 1 / (clusters - 1)))
+    return found
 
 
 def split_weights(clusters: int) -> list[Array]:
