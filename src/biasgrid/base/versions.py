@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__version__ = "0.1.0"
-"""The version, for all that says who made something."""
 VERSION = "0.2.0"
 """The version in which all of these changed."""
 RENAMED_KEYS = {
