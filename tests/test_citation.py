@@ -12,7 +12,6 @@ import yaml
 from documents import read_document, table_with
 from project import ROOT
 
-
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAPER, REFERENCES = read_document("paper/paper.md"), read_document("paper/paper.bib")
 CITATION: dict[str, Any] = yaml.safe_load(read_document("CITATION.cff"))
