@@ -19,7 +19,6 @@ from urllib.request import urlopen
 from stopwatch import peak_mb, print_table
 
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries
-from biasgrid.inference.models.servers.identity import Owner
 from biasgrid.inference.models.servers.queue import Dispatcher
 from biasgrid.inference.models.servers.requests import Request
 from biasgrid.inference.models.servers.section import Endpoint
@@ -65,11 +64,6 @@ def wait_for(port: int) -> None:
     raise SystemExit("the server does not answer")
 
 
-def nobody() -> Owner:
-    """Whose a store of an earlier version is; there is none here."""
-    raise AssertionError
-
-
 def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
     """Asks, and returns how many seconds that took, by the clock and of the processor."""
     quiet_libraries()
@@ -79,7 +73,7 @@ def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
         Request("small", "", number, [{"role": "user", "content": f"Is {number} a number? Yes or No?"}], PARAMETERS)
         for number in range(count)
     ]
-    with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20, nobody) as store:
+    with tempfile.TemporaryDirectory() as folder, RequestStore(Path(folder), 2**20) as store:
         before, processor = time.perf_counter(), time.process_time()
         Dispatcher(access, store, Budget(None, None)).ask(requests)
         taken = time.perf_counter() - before, time.process_time() - processor

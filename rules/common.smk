@@ -23,13 +23,7 @@ from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import RUN_FAILED, STOPPED, end_progress_lines, is_for_programs, start_progress_lines
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
-from biasgrid.runs.checks import (
-    check_servers,
-    refuse_unknown_subjects,
-    remember_configs,
-    upgrade_notice,
-    warnings_of,
-)
+from biasgrid.runs.checks import check_servers, refuse_unknown_subjects, remember_configs, warnings_of
 from biasgrid.runs.inputs.as_module import join_handlers, name_of_config, refuse_moved_paths
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs
@@ -152,15 +146,11 @@ onstart:
                 print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None
-    if notice := upgrade_notice(Path(grid.results)):
-        print(notice, file=sys.stderr)
     layout.failed_manifest.unlink(missing_ok=True)
-    # Imported here, because they import polars, which neither a plan nor a job needs here.
+    # Imported here, because it imports polars, which neither a plan nor a job needs here.
     from biasgrid.inference.models.prerequisites import keep_capabilities
-    from biasgrid.training.kept_models import keep_earlier_models
 
     keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
-    keep_earlier_models(layout.trained_model().parent, layout.kept_trained().parent, CHECKPOINT_FILES)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_signals(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

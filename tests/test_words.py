@@ -20,15 +20,13 @@ FOLDERS = ("src", "rules", "workflow", "config", "profiles", "docs", "tests", "b
 FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml")
 SUFFIXES = {".py", ".smk", ".md", ".yaml", ".yml", ".js", ".html", ".css", ".json", ".rst", ".toml", ""}
 HOLD_OLD_WORDS = {
-    *("CHANGELOG.md", "src/biasgrid/base/versions.py"),
-    *("tests/test_versions.py", "tests/test_words.py", "tests/test_compare_results.py", "tests/runs/test_checks.py"),
-    *("tests/helpers/compare_results.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
+    *("tests/test_words.py", "tests/helpers/golden_statistics.py", "tests/helpers/golden.py"),
     "tests/formats/logs/schemas/LICENSE",
     *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),
 }
 """Files that say what was renamed, or read and write the words of UnQover's files."""
-KEPT_FOLDERS = ("tests/workflow/kept_0_1_0/", "tests/helpers/golden_claims/")
-"""Results of an earlier version."""
+KEPT_FOLDERS = ("tests/helpers/golden_claims/",)
+"""Numbers that an independent implementation has made, under its own names."""
 COINED = {
     r"told from noise": "significant",
     r"tell(s|ing)? from noise": "distinguish from noise",

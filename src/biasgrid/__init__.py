@@ -8,12 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasgrid.base.versions import __version__
+from biasgrid.base.version import package_version
 
 if TYPE_CHECKING:
     from biasgrid.runs.results import Results
 
 __all__ = ["__version__", "open", "run"]
+
+
+def __getattr__(name: str) -> str:
+    """Returns `__version__`, the version of the installed package; it is read when it is asked for."""
+    if name == "__version__":
+        return package_version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def open(results: str | Path) -> Results:

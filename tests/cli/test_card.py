@@ -30,7 +30,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 ASKED = {"title": "Gender", "about": ["Who does what."], "control_of": None}
 MANIFEST = {
-    "biasgrid": "0.1.0",
+    "biasgrid": "0.2.0",
     "libraries": {"torch": "2"},
     "config": "c" * 64,
     "config_file": "config/c.yaml",
@@ -109,7 +109,7 @@ def test_numbers_of_a_registered_benchmark_are_entries_of_the_hub(results: Path)
         {
             "dataset": {"id": "someone/set", "task_id": "age"},
             "value": 0.17,
-            "notes": "mu_corrected of age, 95 % CI 0.100 to 0.240 over clusters (4 clusters); biasgrid 0.1.0",
+            "notes": "mu_corrected of age, 95 % CI 0.100 to 0.240 over clusters (4 clusters); biasgrid 0.2.0",
         }
     ]
     (entry,) = parse_eval_result_entries(content)

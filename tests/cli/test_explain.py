@@ -133,7 +133,7 @@ def test_results_that_do_not_say_what_they_are_made_of_are_told(associations: Pa
     file.parent.mkdir(parents=True)
     write_table(pl.read_parquet(associations / "measures/texts/tiny.parquet"), file, MEASURES, {})
     result = told(tmp_path, *OF_CARL)
-    assert (result.exit_code, "an older version of biasgrid made it; run again" in result.stderr) == (2, True)
+    assert (result.exit_code, "does not record what it was measured from" in result.stderr) == (2, True)
     assert "expected the `results` of a config that was run" in told(tmp_path / "nowhere", *OF_CARL).stderr
 
 

@@ -1,4 +1,4 @@
-"""What `biasgrid preview` shows before anything was run, and `--version`."""
+"""What `biasgrid preview` shows before anything was run."""
 
 from pathlib import Path
 
@@ -6,15 +6,10 @@ import pytest
 from small_grid import write_general_grid
 from typer.testing import CliRunner
 
-from biasgrid.base.versions import __version__
 from biasgrid.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 runner = CliRunner()
-
-
-def test_the_version_is_told() -> None:
-    assert runner.invoke(app, ["--version"]).output == f"biasgrid {__version__}\n"
 
 
 def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Compares two folders of results number by number, whatever tables, columns and measures are called by now.
+"""Compares two folders of results number by number, also where tables, columns and measures have other names by now.
 
 Run as a program, it compares two folders, or makes both sides: the old one from a commit in a `git worktree`, the new
 one from the files that are here, each by its own copy of a config.
@@ -7,8 +7,8 @@ one from the files that are here, each by its own copy of a config.
     python tests/helpers/compare_results.py --since HEAD~1 [--config config/demo.yaml]
 
 It prints the largest difference, what is missing and what is new, and ends with 1 where a number is missing or differs
-by more than `--tolerance`. What names of the old folder are called in the new one, folders, columns and values alike,
-is read from `biasgrid.base.versions` and from the JSON object `--names FILE`.
+by more than `--tolerance`. The JSON object `--names FILE` says what names of the old folder are called in the new one,
+folders, columns and values alike.
 """
 
 from __future__ import annotations
@@ -26,28 +26,13 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import yaml
-from one_shape import FOLDER_OF, PARTS, in_one_shape
-
-from biasgrid.base import versions as changes
 
 ROOT = Path(__file__).parents[2]
-VALUES = {
-    "association x frame": "association x cluster",
-    "subject x frame": "subject x cluster",
-    "cluster": "subject_group",
-}
-"""Values of columns that changed: sources of variance, and a bias type."""
-SINCE_0_1_0 = {**changes.RENAMED_COLUMNS, **changes.RENAMED_MEASURES, **VALUES}
 IN_WORDS = ("reason", "method", "flag")
 """Columns of sentences, which may be worded otherwise."""
 
-NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "timings"}
-"""Folders that hold no numbers of measures, or times."""
-MADE_OF = {"sums", "observations", "by_template", "without_clusters", "without_frames"}
-"""Folders of what numbers are made of, which versions make them of in other ways."""
-SUMMARY = "summary.parquet"
-TOLD_IN_SUMMARY = ("generalises_to", "clusters")
-"""Columns of the summary in which versions tell the same in other ways."""
+NOT_COMPARED = {".answers", ".parts", "predictions", "instances", "logs", "report", "plots", "sums", "timings"}
+"""Folders that hold no numbers of measures, or times; what `sums` add up to is in the measures."""
 NEW = "_new"
 
 
@@ -80,56 +65,28 @@ def compare_results(old: Path, new: Path, names: Mapping[str, str] | None = None
     """
     names = names or {}
     found = Comparison()
-    ours = parts_in(old, {**names, **changes.RENAMED_FOLDERS} if names else {})
-    theirs = parts_in(new, {})
-    for name, parts in ours.items():
+    ours, theirs = tables_in(old, names), tables_in(new, {})
+    for name, path in ours.items():
         if name in theirs:
-            one, other = read_parts(name, parts, names), read_parts(name, theirs.pop(name), {})
-            compare_tables(name, *of_one_shape(name, one, other), found)
+            compare_tables(name, renamed(pl.read_parquet(path), names), pl.read_parquet(theirs.pop(name)), found)
         else:
             found.missing.append(f"{name}: the table")
     found.added += [f"{name}: the table" for name in theirs]
     return found
 
 
-def parts_in(folder: Path, names: Mapping[str, str]) -> dict[str, dict[str, Path]]:
+def tables_in(folder: Path, names: Mapping[str, str]) -> dict[str, Path]:
     """Returns the tables of a folder of results that hold numbers.
 
     Args:
         folder: the folder.
-        names: what its folders are called now; where these are none, its tables are compared as they are.
+        names: what its folders are called now.
 
     Returns:
-        By the name of each table now the tables that it is made of, by the folders that they are in.
+        The files, by their paths in the folder under today's names.
     """
-    found: dict[str, dict[str, Path]] = {}
-    for path in sorted(folder.rglob("*.parquet")):
-        inside = path.relative_to(folder)
-        first = inside.parts[0]
-        if first not in NOT_COMPARED | MADE_OF:
-            name = renamed_path(Path(FOLDER_OF.get(first, first), *inside.parts[1:]), names)
-            found.setdefault(name, {})[first] = path
-    return found
-
-
-def read_parts(name: str, parts: Mapping[str, Path], names: Mapping[str, str]) -> dict[str, pl.DataFrame]:
-    """Reads the tables that a table is made of, by their folders."""
-    tables = {part: renamed(pl.read_parquet(path), names) for part, path in parts.items()}
-    return (
-        {part: table.drop(TOLD_IN_SUMMARY, strict=False) for part, table in tables.items()}
-        if name == SUMMARY
-        else tables
-    )
-
-
-def of_one_shape(
-    name: str, old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns two tables as they can be compared: as they are, where both are of one shape already."""
-    folder = Path(name).parts[0]
-    if folder not in PARTS or (old.keys() == new.keys() and len(old) == 1):
-        return next(iter(old.values())), next(iter(new.values()))
-    return in_one_shape(folder, old), in_one_shape(folder, new)
+    inside = {path.relative_to(folder): path for path in sorted(folder.rglob("*.parquet"))}
+    return {renamed_path(name, names): path for name, path in inside.items() if name.parts[0] not in NOT_COMPARED}
 
 
 def renamed_path(path: Path, names: Mapping[str, str]) -> str:
@@ -142,7 +99,7 @@ def renamed(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     """Returns a table under the new names of its columns, and of the values of those that hold names."""
     texts = [name for name, kind in table.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
     values = table.with_columns(pl.col(texts).cast(pl.String).replace(dict(names)))
-    return values.rename({name: names[name] for name in table.columns if name in names and name not in VALUES})
+    return values.rename({name: names[name] for name in table.columns if name in names})
 
 
 def compare_tables(name: str, old: pl.DataFrame, new: pl.DataFrame, found: Comparison) -> None:
@@ -238,7 +195,7 @@ def main() -> None:
     given = parser.parse_args()
     if (given.since is None) != (len(given.folders) == 2):
         parser.error("expected two folders, or --since COMMIT")
-    names = SINCE_0_1_0 | (json.loads(given.names.read_text()) if given.names else {})
+    names = json.loads(given.names.read_text()) if given.names else {}
     if given.since:
         found = compare_with_commit(given.since, given.config, names)
     else:

@@ -10,15 +10,8 @@ import numpy as np
 import polars as pl
 
 FOLDER = Path(__file__).parents[1] / "golden" / "statistics"
-GOLDEN_NAMES = {
-    "attribute_cluster": "attribute_group",
-    "eta_excess": "eta_corrected",
-    "excess": "corrected",
-    "floor": "null_mean",
-    "mu_excess": "mu_corrected",
-    "subject_cluster": "subject_group",
-}
-"""What golden files call keys and measures, and what they are called here."""
+GOLDEN_NAMES = {"floor": "null_mean", "subject_cluster": "subject_group"}
+"""Names in the golden files, and what is called so now; `excess` is `corrected` in all of them."""
 RELATIVE, ABSOLUTE = 1e-8, 1e-10
 LEAST_P = 1e-12
 CLAIMS = FOLDER.with_name("claims")
@@ -32,7 +25,7 @@ def numbers_of(name: str) -> dict[str, Any]:
 
 
 def with_new_names(content: Any) -> Any:
-    """Returns golden numbers under the names of today: they were written under those of before."""
+    """Returns golden numbers under the names of today."""
     if isinstance(content, dict):
         return {
             GOLDEN_NAMES.get(key, key).replace("excess", "corrected"): with_new_names(value)

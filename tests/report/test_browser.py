@@ -23,7 +23,7 @@ BIAS_TYPES = {HOSTILE: ["a/b#c%2Fd", "\u202egnp.exe", "=HYPERLINK(1)"], "land": 
 RUN = ReportRun(
     title=HOSTILE,
     config="config/two.yaml",
-    versions={"biasgrid": "0.1.0"},
+    versions={"biasgrid": "0.2.0"},
     models=[
         ReportModel("mild", "Sentiment", HOSTILE, "text-classification", HOSTILE, "abc123"),
         ReportModel("strong", "Sentiment", "BERT", "text-classification", "someone/large", "def456"),

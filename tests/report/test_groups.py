@@ -24,7 +24,7 @@ PUBLISHED = Path(__file__).parents[2] / "reference" / "unqover_published.json"
 RUN = ReportRun(
     title="Bias of two classifiers",
     config="config/two.yaml",
-    versions={"biasgrid": "0.1.0"},
+    versions={"biasgrid": "0.2.0"},
     models=[
         ReportModel("mild", "Sentiment", "BERT base", "text-classification", "someone/base", "abc123"),
         ReportModel("strong", "Sentiment", "BERT large", "text-classification", "someone/large", "def456"),

@@ -29,7 +29,7 @@ SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 RUN = ReportRun(
     title="Bias of two models",
     config="config/two.yaml",
-    versions={"biasgrid": "0.1.0", "polars": "2.1.0"},
+    versions={"biasgrid": "0.2.0", "polars": "2.1.0"},
     models=[
         ReportModel("base-squad", "SQuAD", "BERT base", "question-answering", "someone/base-squad", "abc123"),
         ReportModel("base-lm", "LM", "BERT base", "fill-mask", "someone/base", "def456"),

@@ -1,4 +1,4 @@
-"""What is checked before a run: the folder of results and its config, words of models, tables of an earlier version."""
+"""What is checked before a run: the folder of results and its config, and words of models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 from small_grid import read_grid, write_general_grid, write_grid
 
@@ -17,7 +16,6 @@ from biasgrid.runs.checks import (
     CONFIGS_NOTE,
     refuse_unknown_subjects,
     remember_configs,
-    upgrade_notice,
     warnings_of,
 )
 
@@ -148,45 +146,3 @@ def test_a_variant_without_subjects_is_refused_before_it_is_asked(tmp_path: Path
 
 def test_without_a_tokenizer_at_hand_nothing_is_said(tmp_path: Path) -> None:
     assert warnings(write_general_grid(tmp_path)) == []
-
-
-def write(folder: Path, name: str, **columns: list[float]) -> None:
-    path = folder / f"{name}.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(columns).write_parquet(path)
-
-
-def test_tables_with_old_names_are_named_with_the_new_ones(tmp_path: Path) -> None:
-    write(tmp_path, "measures/gender/one", subject_cluster=[1.0], value=[1.0])
-    write(tmp_path, "predictions/gender/one/1-of-1", instance=[1.0])
-    write(tmp_path, "frames/gender/one", frame=[1.0])
-    notice = upgrade_notice(tmp_path)
-    assert notice is not None
-    assert (
-        "(frame is now cluster, subject_cluster is now subject_group). This run makes these again: measures." in notice
-    )
-    assert "keeps the answers of servers, downloaded weights and trained models" in notice
-    assert "no longer used: frames/ (now design/)" in notice
-
-
-def test_folders_that_others_took_the_place_of_are_named(tmp_path: Path) -> None:
-    for folder in ("measures", "statistics", "variances", "template_clusters", "by_template", "without_clusters"):
-        write(tmp_path, f"{folder}/gender/one", value=[1.0])
-    notice = upgrade_notice(tmp_path)
-    assert notice is not None
-    assert "folders and columns. This run makes these again: the tables of these folders." in notice
-    assert "by_template/ (now sums/), statistics/ (now measures/), template_clusters/ (now design/)" in notice
-    assert "measures/ (now" not in notice
-
-
-def test_results_of_this_version_and_answers_kept_give_no_notice(tmp_path: Path) -> None:
-    write(tmp_path, "measures/gender/one", subject_group=[1.0], value=[1.0])
-    write(tmp_path, ".answers/gender/one/d/e", pieces=[1.0])
-    assert upgrade_notice(tmp_path) is None
-    assert upgrade_notice(tmp_path / "new") is None
-
-
-def test_a_table_that_cannot_be_read_is_left_to_those_who_read_it(tmp_path: Path) -> None:
-    write(tmp_path, "measures/gender/one", subject_group=[1.0])
-    (tmp_path / "measures/gender/one.parquet").write_bytes(b"PAR1")
-    assert upgrade_notice(tmp_path) is None

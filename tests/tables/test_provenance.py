@@ -128,7 +128,7 @@ def test_what_was_found_out_of_another_model_is_refused(tmp_path: Path) -> None:
     record.write_text(json.dumps({"keys": {"url": "2"}}))
     with pytest.raises(UserError, match=r"capabilities.json: does not describe the model in .*a.json; remove it"):
         read_capabilities(capabilities, record)
-    # As an earlier version wrote it.
+    # Without the digest of the record.
     capabilities.write_text(json.dumps({"scored_by": "top"}))
     with pytest.raises(UserError, match="does not describe the model"):
         read_capabilities(capabilities, record)

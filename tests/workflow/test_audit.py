@@ -85,7 +85,7 @@ def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path
     project = finished.clone(tmp_path / "clone")
     manifest = project.folder / "results/manifest.json"
     manifest.write_text("{}")
-    assert "an earlier version; remove it and run snakemake" in project.audited().stderr
+    assert "manifest.json: is not a manifest; remove it and run snakemake" in project.audited().stderr
     manifest.unlink()
     found = project.audited()
     assert (found.exit_code, found.stdout) == (2, "")

@@ -23,8 +23,6 @@ from biasgrid.tables.files import read_provenance
 
 CASES = ROOT.parent / "shared" / "cases"
 BLUE, CHESS = "Is the sky blue ? | Yes | No", "Are women worse at chess ? | Yes | No"
-RENAMED: dict[str, str] = {}
-"""Keys of the cases' configs, and what they are called now."""
 
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the folder of cases does not exist")
 Make = Callable[[str], Path]
@@ -65,7 +63,7 @@ def probabilities(*arguments: str) -> list[list[float]]:
 def project_of(folder: Path, **changes: str) -> Project:
     """Gives a project with a case's config; texts of it are replaced."""
     text = (folder / "config.yaml").read_text()
-    for before, after in {**RENAMED, **changes}.items():
+    for before, after in changes.items():
         text = text.replace(before, after)
     project = Project.create(folder / "project", yaml.safe_load(text))
     for path in folder.iterdir():

@@ -1,9 +1,8 @@
-"""Answers that version 0.1.0 kept, which knew no addresses: they stand for their own server, and for no other."""
+"""What a server has answered, and what was found out of it, is kept under its address, and stands for no other."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ import pytest
 from model_server import ModelServer, serving
 from project import Project
 
-KEPT = Path(__file__).parent / "kept_0_1_0"
-"""Made by commit 093850b: what two models behind a server had said of eight statements, and the manifest's models."""
 MODEL = {"task": "text-generation", "kind": "API"}
 STATEMENTS = {"family": "statement", "domains": "statements/domains", "templates": "statements/gender.csv"}
 TABLES = ["results/measures/scored/top.parquet", "results/measures/scored/parsed.parquet"]
@@ -43,48 +40,25 @@ def config(url: str) -> dict[str, Any]:
     }
 
 
-def project_with_answers(folder: Path, url: str, of: str | None) -> Project:
-    """Gives a project that asks a server, and has kept answers; the manifest beside them names another, or none."""
-    project = Project.create(folder, config(url))
-    shutil.copytree(KEPT, folder / "results", dirs_exist_ok=True)
-    manifest = folder / "results/manifest.json"
-    if of is None:
-        manifest.unlink()
-    else:
-        manifest.write_text(manifest.read_text().replace("URL", of))
-    return project
+def questions(server: ModelServer) -> list[str]:
+    """The requests about statements, without those that find out what a server can do."""
+    return [text for text in map(str, server.bodies) if "Yes or No?" in text]
 
 
-def warnings_of(project: Project) -> str:
-    return "".join(path.read_text() for path in (project.folder / "results/logs/predict").rglob("*.log"))
-
-
-@pytest.mark.parametrize("has_manifest", [True, False])
-def test_a_grid_is_answered_without_a_request(server: ModelServer, tmp_path: Path, has_manifest: bool) -> None:
-    project = project_with_answers(tmp_path / "project", server.url, server.url if has_manifest else None)
+def test_answers_stand_for_their_server_and_for_no_other(server: ModelServer, tmp_path: Path) -> None:
+    project = Project.create(tmp_path / "project", config(server.url))
     project.run(*TABLES)
-    assert server.bodies == []
-    said = warnings_of(project)
-    named = "manifest" if has_manifest else "config"
-    assert said.count(f"from now on they count as answers of {server.url}, the address in the {named}") == 2
-    assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
-    # Another port, another path or another name is another server, which is asked everything.
+    count = len(questions(server))
+    # Sixteen statements of each of two models.
+    assert count == 32
     with serving(knows={"logprobs", "echo"}) as other:
         project.write_config(config(other.url))
         project.run(*TABLES)
-        # Sixteen statements of each of two models, and what each can do.
-        assert len([body for body in other.bodies if "Reply with one letter" not in str(body)]) >= 32
-    assert server.bodies == []
-
-
-def test_a_manifest_that_names_another_server_is_believed(server: ModelServer, tmp_path: Path) -> None:
-    project = project_with_answers(tmp_path / "project", server.url, "http://127.0.0.1:9/v1")
+        assert len(questions(other)) == count
+    project.write_config(config(server.url))
     project.run(*TABLES)
-    assert server.answered.total() >= 32
-    assert "count as answers of http://127.0.0.1:9/v1, the address in the manifest" in warnings_of(project)
-    stores = [json.loads(line) for line in (project.folder / "results/.answers/scored/top/requests.jsonl").open()]
-    assert stores[0] == {"biasgrid_answers": 1}
-    assert len([line for line in stores if "text" in line]) == 32
+    assert len(questions(server)) == count
+    assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
 
 
 def test_what_was_found_out_of_a_server_stands_for_no_other(server: ModelServer, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_the_package_and_its_workflow_are_those_of_the_wheel(biasgrid: Path, tmp
     package, workflow = told(tmp_path, biasgrid.with_name("python"), "-c", code).split()
     assert Path(package).is_relative_to(biasgrid.parents[1])
     assert Path(workflow) == Path(package).parent / "shipped"
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert told(tmp_path, biasgrid, "--version") == f"biasgrid {written}\n"
     shipped = {path.name for path in Path(workflow).iterdir()}
     assert {"Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow"} <= shipped
 

@@ -1,4 +1,4 @@
-"""Rule able: a model's record -> what it can do, found out by asking it."""
+"""Rule capabilities: a model's record -> what it can do, found out by asking it."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ from biasgrid.jobs.gpu import leased_gpus
 
 section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)
-capabilities = known_capabilities(Path(snakemake.params.kept), record, section, snakemake.wildcards.model)
+capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
 if capabilities is None:
     with leased_gpus(snakemake.resources.gpu, snakemake.resources.device, snakemake.resources.jobs_per_gpu):
         capabilities = load_reference(snakemake.params.look)(record, section, Path(snakemake.log[0]))

@@ -50,7 +50,7 @@ with (
         base=digest_file(*sorted(path for path in Path(base).iterdir() if path.is_file())),
         hyperparameters=settings["hyperparameters"],
     )
-    if not restore_model(kept, digest, data_sha256, folder):
+    if not restore_model(kept, digest, folder):
         device = train(
             task=snakemake.params.task,
             checkpoint=base,

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from biasgrid.base.names import visible_text
-from biasgrid.base.versions import VERSION, new_name
 
 SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
 """What may be secret in an address."""
@@ -94,14 +93,8 @@ def one_of(allowed: Iterable[str]) -> str:
 
 
 def nearest_name(value: str, allowed: Iterable[str]) -> str:
-    """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string.
-
-    An old name is ` (called X since version V)`.
-    """
-    allowed = list(allowed)
-    if new := new_name(value, allowed):
-        return f" (called {new!r} since version {VERSION})"
-    match = get_close_matches(value, allowed, n=1, cutoff=0.6)
+    """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string."""
+    match = get_close_matches(value, list(allowed), n=1, cutoff=0.6)
     return f" (did you mean {match[0]!r}?)" if match else ""
 
 

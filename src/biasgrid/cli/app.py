@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.base.versions import __version__
+from biasgrid.base.version import package_version
 from biasgrid.cli.commands.ask import ask
 from biasgrid.cli.commands.audit import audit
 from biasgrid.cli.commands.card import card
@@ -89,7 +89,7 @@ for _panel, _commands in COMMANDS.items():
 def print_version(asked: bool) -> None:
     """Prints the version and ends, where it is asked for."""
     if asked:
-        print_text(f"biasgrid {__version__}")
+        print_text(f"biasgrid {package_version()}")
         raise typer.Exit
 
 

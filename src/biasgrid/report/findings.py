@@ -136,7 +136,7 @@ def read_tested(paths: Sequence[Path]) -> pl.DataFrame:
     """Reads of tables of measures what is tested one by one, which is all that `findings` needs of them.
 
     Raises:
-        TableError: one cannot be read as Parquet, is of another cell, or lacks columns, as those of before do.
+        TableError: one cannot be read as Parquet, is of another cell, or lacks columns.
     """
     if not paths:
         return empty_table(MEASURES)

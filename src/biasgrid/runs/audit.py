@@ -184,7 +184,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         usable = False
     if not usable:
-        raise UserError(f"{path}: is not a manifest, or is one of an earlier version; remove it and {RUN_AGAIN}")
+        raise UserError(f"{path}: is not a manifest; remove it and {RUN_AGAIN}")
     return manifest
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
 from biasgrid.base.files import read_made, write_text
 from biasgrid.base.references import load_reference
-from biasgrid.base.versions import RENAMED_COLUMNS, RENAMED_FOLDERS, VERSION
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import load_backend
@@ -246,41 +245,3 @@ def noted_configs(note: Path) -> list[str]:
 def is_same_file(first: Path, second: Path) -> bool:
     """Returns whether two paths are the same file, or the same place without a file."""
     return first.absolute() == second.absolute() or (first.exists() and second.exists() and first.samefile(second))
-
-
-def upgrade_notice(results: Path) -> str | None:
-    """Returns a notice of the tables that a run makes again: folders or columns have names of an earlier version.
-
-    Args:
-        results: the folder of results.
-
-    Returns:
-        Two sentences for the terminal; None where no table has an old name.
-    """
-    tables = {path.relative_to(results).parts[0]: path for path in sorted(results.glob("[!.]*/**/*.parquet"))}
-    renamed = {folder: old for folder, path in tables.items() if (old := old_columns(path))}
-    # What servers can do is read from its old folder until the new one is there.
-    needed = "" if (results / "capabilities").is_dir() else "able"
-    unused = sorted(name for name in RENAMED_FOLDERS if (results / name).is_dir() and name != needed)
-    if not renamed and not set(unused) & tables.keys():
-        return None
-    columns = sorted({name for names in renamed.values() for name in names})
-    what = f" ({', '.join(f'{name} is now {RENAMED_COLUMNS[name]}' for name in columns)})" if columns else ""
-    again = ", ".join(sorted(renamed.keys() - set(unused))) or "the tables of these folders"
-    folders = ", ".join(f"{name}/ (now {RENAMED_FOLDERS[name]}/)" for name in unused)
-    rest = f" You can remove the folders that are no longer used: {folders}." if unused else ""
-    return (
-        f"{results} was made by an earlier version. Version {VERSION} renamed folders and columns{what}. This run "
-        f"makes these again: {again}. It keeps the answers of servers, downloaded weights and trained models.{rest}"
-    )
-
-
-def old_columns(path: Path) -> list[str]:
-    """Returns the columns of a table that have names of an earlier version; none of a table that cannot be read."""
-    # A run without tables of before needs no polars.
-    import polars as pl
-
-    try:
-        return [name for name in pl.read_parquet_schema(path) if name in RENAMED_COLUMNS]
-    except (OSError, pl.exceptions.PolarsError):
-        return []

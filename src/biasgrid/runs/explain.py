@@ -74,8 +74,7 @@ def explain_number(results: Path, model: str, dataset: str, about: Mapping[str, 
     location = facts.get("cell")
     if location is None:
         raise UserError(
-            f"{path}: does not record what it was measured from, because an older version of biasgrid made it; run "
-            "again"
+            f"{path}: does not record what it was measured from, so biasgrid did not make it in a run; run again"
         )
     family, options = location["family"], location["options"]
     reference = stage(family, "evidence")

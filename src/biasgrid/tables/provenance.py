@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.files import digest_file, read_made
-from biasgrid.base.versions import __version__
+from biasgrid.base.version import package_version
 from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
@@ -33,7 +33,7 @@ def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> d
         facts: what else is known.
     """
     return {
-        "biasgrid": __version__,
+        "biasgrid": package_version(),
         "libraries": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
         "hardware": {"machine": platform.machine(), "processor": processor()},
         **({} if config is None else {"config": digest(config)}),

@@ -6,8 +6,6 @@ all that makes it what it is; as hard links, which take no room, where the file 
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import shutil
 from collections.abc import Sequence
@@ -16,35 +14,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from biasgrid.base.files import write_text
 from biasgrid.tables.provenance import digest
-
-logger = logging.getLogger(__name__)
 
 RECIPE = 1
 """Is raised where the same data and settings train another model than before."""
-EARLIER = "earlier"
-"""The folder of a model that was trained before version 0.2.0, which did not say with what settings."""
-FACTS = "training.json"
 
 
 def digest_training(data_sha256: str, **settings: Any) -> str:
     """Digests what a trained model is made of: its data, and all settings, which can be written as JSON."""
     return digest({"recipe": RECIPE, "data_sha256": data_sha256, **settings})
-
-
-def keep_earlier_models(trained: Path, kept: Path, names: Sequence[str]) -> None:
-    """Keeps models of earlier versions, which a run would train again.
-
-    Args:
-        trained: the folder of trained models.
-        kept: where they are kept.
-        names: the files of a trained model.
-    """
-    for facts in trained.glob(f"*/{FACTS}"):
-        files = [facts.parent / name for name in (*names, FACTS)]
-        if all(file.is_file() for file in files) and "training" not in json.loads(facts.read_text()):
-            keep_model(files, kept / facts.parent.name / EARLIER)
 
 
 def keep_model(files: Sequence[Path], folder: Path) -> None:
@@ -55,34 +33,21 @@ def keep_model(files: Sequence[Path], folder: Path) -> None:
     made.rename(folder)
 
 
-def restore_model(kept: Path, wanted: str, data_sha256: str, folder: Path) -> bool:
-    """Puts a trained model that is kept where it belongs.
+def restore_model(kept: Path, wanted: str, folder: Path) -> bool:
+    """Links a kept model into the folder where it belongs.
 
     Args:
-        kept: the folder of what is kept of the model.
-        wanted: from `digest_training`.
-        data_sha256: digest of the data alone: a model of an earlier version is taken for one of the same settings.
-        folder: where it belongs.
+        kept: the folder with the kept trainings of the model.
+        wanted: the training, from `digest_training`.
+        folder: where the model belongs.
 
     Returns:
-        Whether there was one.
+        Whether this training was kept.
     """
-    found, earlier = kept / wanted, kept / EARLIER
-    if not found.is_dir() and earlier.is_dir():
-        facts = json.loads((earlier / FACTS).read_text())
-        if facts.get("data_sha256") != data_sha256:
-            return False
-        logger.warning(
-            "%s was trained on the same data by an earlier version. It is kept, on the assumption that the settings "
-            "were those of the config. To train it again, remove the folder %s",
-            *(folder, kept),
-        )
-        # From now on it is a model of these settings, and of no others.
-        write_text(earlier / FACTS, json.dumps(facts | {"training": wanted}, indent=2, sort_keys=True) + "\n")
-        earlier.rename(found)
-    if not found.is_dir():
+    training = kept / wanted
+    if not training.is_dir():
         return False
-    link_files(sorted(found.iterdir()), folder)
+    link_files(sorted(training.iterdir()), folder)
     return True
 
 

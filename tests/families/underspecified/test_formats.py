@@ -83,10 +83,9 @@ def test_a_swap_group_is_asked_in_one_format_and_everything_in_all() -> None:
     )
 
 
-def test_one_format_has_the_instances_and_the_digest_that_it_always_had() -> None:
+def test_the_formats_decide_the_digest_and_one_has_no_column() -> None:
     one = lists(FORMATS[:1])
     assert "prompt_format" not in whole(expand(one)).columns
-    assert one.digest() == "a300a5474fa8cb5a"
     assert len({lists(FORMATS[:count]).digest() for count in (0, 1, 2, 3)}) == 4
 
 

@@ -27,7 +27,7 @@ MODELS = {"large": 1.0, "small": 0.5}
 RUN = ReportRun(
     title="Two models",
     config="config/two.yaml",
-    versions={"biasgrid": "0.1.0"},
+    versions={"biasgrid": "0.2.0"},
     models=[ReportModel(name, "QA", name, "question-answering", name, "abc") for name in MODELS],
     datasets=[
         ReportDataset(

@@ -58,7 +58,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world = write_world(tmp_path_factory.mktemp("records"))
     cell_of(world, "inspect", KEPT / "inspect/bbq_own_items.eval", "written")
     manifest = {
-        "biasgrid": "0.1.0",
+        "biasgrid": "0.2.0",
         "title": "Own items",
         "datasets": {"dataset": {"title": "Age", "about": [], "control_of": None}},
         "models": {"model": {"keys": {"answers": "/somewhere/written.jsonl"}}},

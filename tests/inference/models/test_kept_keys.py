@@ -1,6 +1,5 @@
-"""The keys of kept answers: sorted, found in few row groups; and those that earlier versions kept with each answer."""
+"""The keys of kept answers: sorted, and found in few row groups."""
 
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,15 +15,13 @@ from biasgrid.tables import files
 from biasgrid.tables.files import TableError, read_rows, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
-WITH_KEYS = Path(__file__).parent / "kept_with_keys"
-"""Made by commit 67d8104: what the random model had said of the first half of `ROWS`."""
 ROWS = [{"text": f"Is {number % 10} a number?", "candidates": ["Yes", "No"]} for number in range(12)]
 KEYS_OF_ROWS = [
     11716227177794926221, 7232756796023339412, 1436634148477514457, 16963710766672379298, 15851256776398738494,
     72171734502578739, 12258613241798941100, 3271192624405548486, 13653793451192592093, 353169079153361644,
     11221488693848459650, 11909205102020359973,
 ]  # fmt: skip
-"""Those which that commit stored in instances."""
+"""If one of them changes, all stored answers are asked again."""
 A_GROUP = 16
 KEPT, ASKED = AskedRows("one table", 100, 183), AskedRows("another", 0, 83)
 
@@ -104,26 +101,10 @@ def random_cell(folder: Path) -> Cell:
     return Cell(folder, "text-generation", asked(ROWS), folder, "random", {"random": {"seed": 1}})
 
 
-def test_keys_are_those_that_earlier_versions_stored(tmp_path: Path) -> None:
+def test_keys_never_change(tmp_path: Path) -> None:
     ours = random_cell(tmp_path)
     assert ours.instances["key"].to_list() == KEYS_OF_ROWS
     assert ours.instances["asked_before"].to_list() == [0] * 10 + [1] * 2
-
-
-def test_answers_that_have_their_keys_themselves_are_found(tmp_path: Path) -> None:
-    ours = random_cell(tmp_path / "ours")
-    whole = ours.predict()
-    ours = random_cell(tmp_path / "kept")
-    shutil.copytree(WITH_KEYS, ours.answers)
-    (kept,) = ours.finished
-    before = pl.read_parquet(kept)
-    assert ours.predict().equals(whole)
-    assert ours.timing["found"] == len(before) == len(ROWS) // 2
-    assert before.drop("key").equals(whole.head(len(before)))
-    # It stays as it is, and is found again.
-    ours.out.unlink()
-    assert ours.predict(1, 2).equals(whole.head(len(before)))
-    assert ours.timing["found"] == len(before)
 
 
 def test_without_its_keys_a_table_of_answers_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -239,9 +239,7 @@ class StatementPack:
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)
-        # Under the names of version 0.1.0, so that references which were made with it name the same texts.
-        text = repr(content).replace("DomainValue(", "Value(").replace("StatementTemplate(", "Template(")
-        return sha256(text.encode()).hexdigest()[:16]
+        return sha256(repr(content).encode()).hexdigest()[:16]
 
 
 COMBINATIONS_AT_ONCE = 2**18

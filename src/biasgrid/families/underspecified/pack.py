@@ -178,10 +178,9 @@ class WordLists:
         """A digest of the content alone: comments, blank lines and file names do not count."""
         content: dict[str, Any] = {
             "templates": [template.text for template in self.templates],
-            # Under the names of version 0.1.0, so that references which were made with it name the same texts.
-            "subjects": [{"forms": subjects.forms, "clusters": subjects.groups} for subjects in self.subjects],
+            "subjects": [{"forms": subjects.forms, "groups": subjects.groups} for subjects in self.subjects],
             "attributes": {
-                kind: [{"texts": row.texts, "name": row.name, "cluster": row.group} for row in rows]
+                kind: [{"texts": row.texts, "name": row.name, "group": row.group} for row in rows]
                 for kind, rows in self.attributes.items()
             },
             "filler": self.filler,

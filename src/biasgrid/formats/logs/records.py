@@ -80,7 +80,7 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
 
     Raises:
         InputError: there is no such model.
-        UserError: the results are of an earlier version, or hold no number of the model.
+        UserError: the results hold no number of the model.
     """
     made = Results(results)
     summary, manifest, provenance = made.summary(), made.manifest(), made.provenance("summary.parquet")
@@ -89,8 +89,6 @@ def export_records(results: Path, model: str, out: Path, organization: str, rela
     if faults:
         raise InputError(faults)
     facts = GridFacts.of_summary(provenance)
-    if not facts.headlines:
-        raise UserError(f"{results}: made by an earlier version, which does not describe its measures: run again")
     level = provenance.get("statistics", {}).get("level", 0.95)
     rows, lines = summary.filter(pl.col("headline"), model=model), list[str]()
     if lacking := [name for name in rows["dataset"].unique(maintain_order=True) if name not in manifest["datasets"]]:

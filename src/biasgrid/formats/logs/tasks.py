@@ -10,7 +10,7 @@ import polars as pl
 import yaml
 
 from biasgrid.base.files import write_text
-from biasgrid.base.versions import __version__
+from biasgrid.base.version import package_version
 from biasgrid.formats.logs.matching import Requests
 from biasgrid.inference.engine.back_end import numbered_values
 
@@ -91,7 +91,7 @@ def task_text(task: str, scored: bool, repeated: bool) -> str:
         "doc_to_text": "prompt",
         **asked,
         "metric_list": [{"metric": "bypass"}],
-        "metadata": {"version": 1.0, "biasgrid": __version__},
+        "metadata": {"version": 1.0, "biasgrid": package_version()},
     }
     # A function stands there as a tag, not as text.
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True).replace(f"'{LOAD}'", LOAD)

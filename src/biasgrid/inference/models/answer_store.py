@@ -5,7 +5,7 @@ keys in `NAME.keys`, and of slices of unfinished ones as `NAME/START.parquet`, w
 shard's keys, so that shards of other lists, of another limit or of another number of shards stand beside each other.
 A shard of many rows is answered range by range; these are kept like shards until all of them are done.
 Snakemake, which deletes the outputs of a job before the job, does not know of it. It may be removed: what it held is
-asked again when it is needed. Tables of finished shards that earlier versions kept have their keys in them.
+asked again when it is needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ import numpy as np
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.inference.models.kept_keys import ASKED_ROWS, AskedRows, find_keys, join_keys, keys_beside, write_keys
+from biasgrid.inference.models.kept_keys import (
+    ASKED_ROWS,
+    AskedRows,
+    asked_rows_of,
+    find_keys,
+    join_keys,
+    keys_beside,
+    write_keys,
+)
 from biasgrid.tables.files import (
     ROWS_A_GROUP,
     TableError,
@@ -135,10 +143,9 @@ class AnswerStore:
 
     def _answers_in(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Returns the answers in a file to what is wanted, under the instances' numbers of now, and its provenance."""
-        keys = keys_beside(path)
-        if not keys.exists():
-            return self._answers_beside_keys(path, wanted)
-        found = find_keys(keys, wanted, self.asked)
+        if path.parent != self.folder:
+            return self._answers_in_part(path, wanted)
+        found = find_keys(keys_beside(path), wanted, self.asked)
         # Most files of a cell of many shards have none.
         if found.is_empty():
             return empty_table(self.schema), {}
@@ -146,11 +153,11 @@ class AnswerStore:
         answers = answers.with_columns(found["instance"], found["key"]).select(list(self.schema.columns))
         return answers, read_provenance(path, anywhere=True)
 
-    def _answers_beside_keys(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Returns such answers of a file that has the keys itself, and its provenance."""
+    def _answers_in_part(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Returns the same of a part of an unfinished shard, which has its keys in a column."""
         facts = read_provenance(path, anywhere=True)
         nothing = empty_table(self.schema), facts
-        if self.asked.excludes(AskedRows.of(facts)):
+        if self.asked.excludes(asked_rows_of(path, facts)):
             return nothing
         if read_table(path, self.schema, ["key"], anywhere=True).join(wanted, on="key", how="semi").is_empty():
             return nothing

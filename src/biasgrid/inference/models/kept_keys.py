@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,14 +55,20 @@ class AskedRows(NamedTuple):
     first: int
     end: int
 
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Self | None:
-        """Returns the rows that a provenance names; that of earlier versions names none."""
-        return cls(*facts[ASKED_ROWS]) if ASKED_ROWS in facts else None
-
-    def excludes(self, other: AskedRows | None) -> bool:
+    def excludes(self, other: AskedRows) -> bool:
         """Whether other rows are of the same table, and none of these."""
-        return other is not None and self.table == other.table and (other.end <= self.first or self.end <= other.first)
+        return self.table == other.table and (other.end <= self.first or self.end <= other.first)
+
+
+def asked_rows_of(path: Path, facts: Mapping[str, Any]) -> AskedRows:
+    """Returns the rows that the provenance of kept keys, or of answers with keys, names.
+
+    Raises:
+        TableError: it names none.
+    """
+    if ASKED_ROWS not in facts:
+        raise TableError(f"{path}: does not say which rows it answers")
+    return AskedRows(*facts[ASKED_ROWS])
 
 
 def keys_beside(answers: Path) -> Path:
@@ -97,7 +103,7 @@ def join_keys(paths: Sequence[Path], path: Path) -> None:
         paths: the files of the keys of these tables, which answer rows that follow one another.
         path: the file.
     """
-    answered = [AskedRows(*read_provenance(each, anywhere=True)[ASKED_ROWS]) for each in paths]
+    answered = [asked_rows_of(each, read_provenance(each, anywhere=True)) for each in paths]
     asked = AskedRows(answered[0].table, answered[0].first, answered[-1].end)
     bounds = [number * 2**64 // len(paths) for number in range(len(paths) + 1)]
     # The first keys are complete when all rows are written, before which no provenance is.
@@ -166,8 +172,8 @@ def find_keys(path: Path, wanted: pl.DataFrame, asked: AskedRows) -> pl.DataFram
         TableError: the file is missing or damaged.
     """
     facts = read_provenance(path, anywhere=True)
-    answered = AskedRows.of(facts)
-    if answered and answered.table == asked.table:
+    answered = asked_rows_of(path, facts)
+    if answered.table == asked.table:
         there = wanted.filter(pl.col("asked_row").is_between(answered.first, answered.end, closed="left"))
         return there.with_columns(row=pl.col("asked_row") - answered.first).sort("row")
     groups = groups_of(wanted["key"].to_numpy(), path, facts)

@@ -13,7 +13,6 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_made, write_text
-from biasgrid.base.versions import RENAMED_FOLDERS
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
@@ -82,12 +81,9 @@ def keep_capabilities(capabilities: Path, kept: Path) -> None:
     """Copies what is there at the beginning of a run; what somebody has removed is found out anew.
 
     Args:
-        capabilities: the folder of what was found out; results of an earlier version have it under its old name.
+        capabilities: the folder of what was found out, which need not be there.
         kept: the folder of the copies, which is emptied before.
     """
     shutil.rmtree(kept, ignore_errors=True)
-    earlier = [capabilities.with_name(old) for old, new in RENAMED_FOLDERS.items() if new == capabilities.name]
-    # Once there is the new folder, what is removed from it does not come back from the old one.
-    there = next((folder for folder in (capabilities, *earlier) if folder.is_dir()), None)
-    if there is not None:
-        shutil.copytree(there, kept)
+    if capabilities.is_dir():
+        shutil.copytree(capabilities, kept)

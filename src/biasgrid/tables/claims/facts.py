@@ -59,7 +59,7 @@ class GridFacts(NamedTuple):
 
     @classmethod
     def of_summary(cls, provenance: Mapping[str, Any]) -> GridFacts:
-        """Returns what the provenance of a summary says; nothing where it is of a version before."""
+        """Returns what the provenance of a summary says; nothing where it says nothing of claims."""
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
     def range_of(self, row: Mapping[str, Any]) -> tuple[float, float]:

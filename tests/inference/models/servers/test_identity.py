@@ -12,14 +12,13 @@ from servers import ServerCell
 
 from biasgrid.base.addresses import canonical_address
 from biasgrid.base.faults import InputError
-from biasgrid.inference.models.servers.identity import answering_server, former_model, server_of
+from biasgrid.inference.models.servers.identity import answering_server, server_of
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
 ENDPOINT = {"url": "https://host/v1", "model": "small"}
 SERVE = {"command": "vllm serve {folder} --port {port}"}
-SERVED, HOSTED = "eca75991bce4fdf2573bf2fd1745031b", "971b56d17cea3a35b1dec0914ade9582"
 RECORD = {"files": {"config.json": "aa", "model.safetensors": "bb"}}
 
 
@@ -132,15 +131,6 @@ def test_files_that_a_command_names_count(tmp_path: Path) -> None:
     assert before[0] != after[0]
     assert before[1] != after[1]
     assert "files" not in Serve(**SERVE).deciding_keys()
-
-
-def test_a_model_is_digested_as_version_0_1_0_did() -> None:
-    """Digests that 093850b made; with files of a record that it did not know."""
-    serve = {"command": SERVE["command"], "model": "{folder}", "api": "chat"}
-    more = {"files": {**RECORD["files"], "adapter_config.json": "dd"}}
-    assert former_model({"serve": SERVE}, RECORD, serve) == former_model({"serve": SERVE}, more, serve) == SERVED
-    hosted = {"keys": {"endpoint": {"model": "small"}}}
-    assert former_model({"endpoint": ENDPOINT}, hosted, None) == HOSTED
 
 
 @pytest.mark.parametrize(

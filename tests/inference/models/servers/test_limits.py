@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -180,20 +179,6 @@ def test_answers_of_no_use_are_charged_too(serve: Servers, cell: Cells) -> None:
     assert 5 <= server.answered.total() <= 14
     bill = bill_of(cell(server, 20, **limited).folder)
     assert (bill.tokens_in * 1000 + bill.tokens_out * 2000) / 1e6 <= 0.2
-
-
-def test_kept_answers_without_a_usage_are_charged_once(serve: Servers, cell: Cells) -> None:
-    """Version 0.1.0 kept no charge."""
-    ours = cell(serve(says=without_usage), 4, generation={"max_tokens": 7})
-    ours.ask()
-    charged = bill_of(ours.folder)
-    lines = [{name: value for name, value in line.items() if name != "charged"} for line in ours.lines]
-    header = ours.store.read_text().splitlines()[0]
-    ours.store.write_text("\n".join([header, *map(json.dumps, lines)]) + "\n")
-    assert bill_of(ours.folder) == (4, 0, 0)
-    for _ in range(2):
-        ours.ask()
-        assert bill_of(ours.folder) == charged
 
 
 def test_a_longer_answer_than_was_allowed_is_charged_as_it_is(

@@ -1,5 +1,6 @@
 """Answers that were paid for are kept, whatever ends a job, and asked once."""
 
+import errno
 import json
 import os
 import signal
@@ -151,6 +152,29 @@ def test_a_full_disk_loses_nothing_that_was_paid(small_disk: Path, serve: Server
     filling.unlink()
     assert len(ours.ask()) == 200
     assert paid(server) == 200 - before
+
+
+def test_an_answer_that_was_not_synced_is_kept(serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line may be written as a whole before the disk says that it is full."""
+    server, syncs = serve(), []
+
+    def sync_but_once(file: int) -> None:
+        syncs.append(Path(f"/proc/self/fd/{file}").resolve().name)
+        if syncs.count("requests.jsonl") == 4:
+            syncs.append("requests.jsonl")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("biasgrid.inference.models.servers.store.SECONDS_BETWEEN_SYNCS", -1.0)
+    monkeypatch.setattr("biasgrid.inference.models.servers.store.os.fsync", sync_but_once)
+    ours = cell(server, 20, concurrency=1)
+    with pytest.raises(UserError, match="the disk is full"):
+        ours.ask()
+    before = paid(server)
+    assert 0 < before < 20
+    assert b"\0" not in ours.store.read_bytes()
+    assert len(ours.lines) == before
+    assert len(ours.ask()) == 20
+    assert paid(server) == 20 - before
 
 
 def test_a_disk_without_room_for_answers_pays_nothing(small_disk: Path, serve: Servers, cell: Cells) -> None:

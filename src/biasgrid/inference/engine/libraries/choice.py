@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from biasgrid.base.versions import __version__
+from biasgrid.base.version import package_version
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.audit import drift_between
 from biasgrid.inference.engine.autotune import MUCH_FASTER, find_tuning, processor_of, seconds_of
@@ -68,7 +68,7 @@ def find_engine(
         "processor": processor_of(model.device),
         "precision": precision,
         "threads": threads,
-        "biasgrid": __version__,
+        "biasgrid": package_version(),
         "torch": torch.__version__,
     }
     try:

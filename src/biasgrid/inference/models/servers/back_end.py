@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -27,14 +26,7 @@ from biasgrid.inference.models.generation.prompts import Prompter, as_messages, 
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries, server_access
-from biasgrid.inference.models.servers.identity import (
-    MANIFEST_NAME,
-    answering_server,
-    former_model,
-    former_serve,
-    owner_before,
-    server_of,
-)
+from biasgrid.inference.models.servers.identity import answering_server, server_of
 from biasgrid.inference.models.servers.methods import (
     ECHOED,
     OptionTexts,
@@ -171,7 +163,6 @@ class Server(BackEnd):
         settings: how to answer.
         generation: the keys of `generation.section.Generation`.
         answered_by: the digest of who answers, see `identity`.
-        former_model: what version 0.1.0 had in its place.
         asked_with: the digest of what is the same in all requests.
         dispatcher: what sends requests.
     """
@@ -190,13 +181,10 @@ class Server(BackEnd):
         self.access, self.settings, self.held = access, settings, held
         self.generation = generation_of(settings)
         self.answered_by = answering_server(server_of(settings.section), record)
-        self.former_model = former_model(settings.section, record, former_serve(settings.choices.get("serve")))
         self.asked_with = request_settings(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
         held.enter_context(one_job(store_folder(settings) / "requests.lock", longest))
-        manifest = store_folder(settings).parents[2] / MANIFEST_NAME
-        owner = partial(owner_before, manifest, settings.model, settings.section, record)
-        self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve, owner))
+        self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve))
         self.dispatcher = Dispatcher(access, self.store, self.budget())
 
     @classmethod
@@ -325,7 +313,6 @@ class Server(BackEnd):
                     int(key),
                     each.messages,
                     self.with_seed(each.parameters, int(seed)),
-                    self.former_model,
                 )
                 for each in row
             ]
@@ -398,9 +385,14 @@ def request_settings(settings: InferenceSettings) -> str:
     asked = settings.section.get("endpoint") or settings.section["serve"]
     # Of one token nothing is drawn.
     drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return settings_in_key(
-        [asked.get("model"), former_serve(settings.choices.get("serve"))], asked.get("api", "chat"), sent | drawn
-    )
+    return settings_in_key([asked.get("model"), command_of(settings)], asked.get("api", "chat"), sent | drawn)
+
+
+def command_of(settings: InferenceSettings) -> dict[str, Any] | None:
+    """Returns how the server of a job is started; None for one that runs already."""
+    serve = settings.choices.get("serve")
+    # The files that the command names are part of who answers, see `identity`.
+    return None if serve is None else {key: value for key, value in serve.items() if key != "files"}
 
 
 def store_folder(settings: InferenceSettings) -> Any:

@@ -14,7 +14,7 @@ from biasgrid.base.files import read_made
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.servers.client import Client
 from biasgrid.inference.models.servers.connection import TOKEN_LIMITS, Access, quiet_libraries, server_access
-from biasgrid.inference.models.servers.identity import MANIFEST_NAME, answering_server, owner_before, server_of
+from biasgrid.inference.models.servers.identity import answering_server, server_of
 from biasgrid.inference.models.servers.methods import (
     WAYS,
     Choice,
@@ -65,25 +65,19 @@ def find_capabilities(record: Mapping[str, Any], section: Mapping[str, Any], log
     return {**found, "answered_by": answering_server(server_of(section), record)}
 
 
-def known_capabilities(
-    path: Path, record: Mapping[str, Any], section: Mapping[str, Any], model: str
-) -> dict[str, Any] | None:
+def known_capabilities(path: Path, record: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any] | None:
     """Returns what was found out before, if it was of the server that answers now; else None.
 
     Args:
         path: the file that says it, if there is one; see `keep_capabilities`.
         record: the model's record.
         section: its section of the config.
-        model: its name.
     """
     if not path.exists() or not section.keys() & {"endpoint", "serve"}:
         return None
     known: dict[str, Any] = read_made(path, "what a model can do")
-    before = (
-        known.get("answered_by") or owner_before(path.parents[2] / MANIFEST_NAME, model, section, record).answered_by
-    )
-    now = answering_server(server_of(section), record)
-    return {**known, "answered_by": now} if before == now and "scored_by" in known else None
+    is_of_server = known.get("answered_by") == answering_server(server_of(section), record)
+    return known if is_of_server and "scored_by" in known else None
 
 
 async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,9 +70,6 @@ class Dispatcher:
         Raises:
             UserError: not all were answered; what was is stored. Or the disk is full, and what was paid is stored.
         """
-        for request in requests:
-            if request in self.store:
-                self.budget.spend(self.store.charge_former(request))
         missing = [request for request in requests if request not in self.store]
         if missing:
             asyncio.run(RequestBatch(self, missing).run())

@@ -139,7 +139,6 @@ class Request:
         key: the key of the instance that it is of.
         messages: what is asked: role and text of each message, or the text alone of completions.
         parameters: what else is sent, the model aside.
-        former_model: what version 0.1.0 had in place of `answered_by`: it knew no addresses.
     """
 
     answered_by: str
@@ -147,17 +146,11 @@ class Request:
     key: int
     messages: Sequence[Mapping[str, str]] | str
     parameters: Mapping[str, Any]
-    former_model: str = ""
 
     @cached_property
     def digest(self) -> str:
         """By which it is found in a store: of who answers, messages, parameters and key."""
         return json_digest(self.answered_by, self.key, self.messages, self.parameters)
-
-    @cached_property
-    def former_digest(self) -> str:
-        """By which version 0.1.0 kept it."""
-        return json_digest(self.former_model, self.key, self.messages, self.parameters)
 
     @property
     def texts(self) -> list[str]:

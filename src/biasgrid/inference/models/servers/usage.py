@@ -10,7 +10,7 @@ from typing import NamedTuple
 from biasgrid.inference.models.servers.identity import answering_server
 from biasgrid.inference.models.servers.requests import ChargedTokens, Request
 from biasgrid.inference.models.servers.section import Price
-from biasgrid.inference.models.servers.store import STORE_NAME, Bill, Line, OwnerLine, lines_in
+from biasgrid.inference.models.servers.store import STORE_NAME, Bill, Line, read_lines
 
 
 class Holdings(NamedTuple):
@@ -32,7 +32,7 @@ class Holdings(NamedTuple):
 def bill_of(folder: Path) -> Bill:
     """Returns what all answers in the store of a cell have cost."""
     bill = Bill()
-    for line in lines_in(folder / STORE_NAME):
+    for line in read_lines(folder / STORE_NAME):
         if isinstance(line, Line):
             bill = bill.plus(line)
     return bill
@@ -47,11 +47,10 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
     """
     if not (folder / STORE_NAME).exists():
         return None
-    lines = list(lines_in(folder / STORE_NAME))
-    owner = next((line.answered_by for line in lines if isinstance(line, OwnerLine)), None)
+    lines = list(read_lines(folder / STORE_NAME))
     asked = {each for path in predictions for each in requests_in_store(path, folder)}
     used = sum(
-        (line.answered_by or owner, line.asked_with, line.key) in asked
+        (line.answered_by, line.asked_with, line.key) in asked
         for line in lines
         if isinstance(line, Line) and line.answer is not None
     )
@@ -62,8 +61,7 @@ def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
 def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None, str, int]]:
     """Returns of each instance of a table of predictions who answered, how it was asked, and its key.
 
-    There are none where the table or its keys in the store cannot be read. Tables of version 0.1.0, which have their
-    keys, do not say who answered.
+    There are none where the table or its keys in the store cannot be read.
 
     Args:
         predictions: the table.
