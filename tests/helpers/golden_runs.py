@@ -189,9 +189,13 @@ def write_lists_of_within(folder: Path) -> None:
     """Writes word lists for the dataset of several models, which are paired if they have the same templates."""
     rows = scores_of("within")
     places = ("garden", "library", "station")
+    attributes = sorted({*rows["attribute"]})
     lines = {
         "subjects": [f"[subj] {subject}" for subject in sorted({*rows["subject1"]} | {*rows["subject2"]})],
-        "attributes": [f"[{mark}] {name}" for mark in ("p_act", "p_act:neg") for name in sorted({*rows["attribute"]})],
+        "attributes": [
+            *(f"[p_act] was {attribute}" for attribute in attributes),
+            *(f"[p_act:neg] was not {attribute}" for attribute in attributes),
+        ],
         "templates": [f"In the {place} [subj1] met [subj2].\tWho [p_act]?\tWho [p_act:neg]?" for place in places],
     }
     for name, texts in lines.items():

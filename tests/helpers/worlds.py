@@ -85,7 +85,7 @@ def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
     """The keys of associations, subject by subject."""
     names = np.divmod(np.arange(subjects * attributes), attributes)
     columns = {key: each.astype(str) for key, each in zip(("subject", "attribute"), names, strict=True)}
-    return pl.DataFrame({"measure": ["gamma"] * len(names[0]), **columns})
+    return pl.DataFrame({"measure": "gamma", "options": "", **columns})
 
 
 def over_clusters(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from association_worlds import sums_of
 from golden_dumps import Array, Utilities
 from golden_runs import (
     ANSWERS,
@@ -27,8 +28,12 @@ from reference_associations import (
     size_of_cell,
     strength,
 )
+from worlds import gamma_of_groups
 
+from biasgrid.families.underspecified.measures import CORRELATION
 from biasgrid.runs.results import Results
+from biasgrid.stats.sums import Sums, read_sums
+from biasgrid.tables.measures import MEASURE_KEYS
 
 pytestmark = pytest.mark.family("the golden numbers are of associations and probes")
 
@@ -247,3 +252,25 @@ def test_ratios_of_shares(golden: Results, case: int) -> None:
     else:
         columns = ("value", "low", "high")
         assert_close([row[column] for column in columns], numbers_of(expected[column] for column in columns), RELATIVE)
+
+
+# Tables of helpers
+
+
+def kind_of(parts: list[Sums], *keys: str) -> pl.DataFrame:
+    """The keys of the gammas that are about some keys."""
+    chosen = (part.keys for part in parts if part.keys["measure"][0] == "gamma")
+    about = [key for key in MEASURE_KEYS if key in keys]
+    (kind,) = (rows for rows in chosen if [key for key in MEASURE_KEYS if rows[key].count()] == about)
+    return kind
+
+
+@pytest.mark.parametrize("about", [("subject", "attribute"), ("subject_group", "attribute")])
+def test_tables_of_helpers_have_the_columns_and_nulls_of_a_run(golden: Results, about: tuple[str, str]) -> None:
+    parts, _ = read_sums(golden.sums("groups-names-only", REFERENCE), {"correlation": CORRELATION})
+    of_run = kind_of(parts, *about)
+    of_groups = gamma_of_groups(*lists_of("groups", "names-only"))
+    of_helper = (of_groups if about[0] == "subject_group" else sums_of(associations_of("null"))).keys
+    assert of_helper.schema == of_run.schema
+    for column in ("measure", "options", *MEASURE_KEYS):
+        assert (of_helper[column].count() > 0) == (of_run[column].count() > 0), column
