@@ -1,7 +1,15 @@
 # Set-up and the everyday commands; after `make setup` a user works with plain snakemake in .venv/bin.
 PYTHON ?= python3
+# Where builds of torch are beside PyPI's. A machine without a GPU needs no CUDA packages, of several gigabytes:
+#   make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+UNFINISHED := .venv/.unfinished
+
+# A build such as 2.13.0+cpu counts as newer than PyPI's 2.13.0: pip takes it where the other index has it.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
+	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
 # Workers share what takes long to make, and take each other's tests until all are done.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -10,13 +18,19 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 setup: $(INSTALLED)
 
-# torch is a constraint: pip then takes the build that fits the machine, and no CUDA packages where it needs none.
+# After an interruption pip takes half-written packages for whole ones: then the environment is made anew. What was
+# downloaded is in pip's cache.
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "biasgrid needs Python 3.11 or newer; set PYTHON=...")'
+	@sh packaging/prerequisites.sh $(PYTHON)
+	@if [ -e $(UNFINISHED) ]; then echo "The last set-up did not end: .venv is made anew."; rm -rf .venv; fi
+	@echo "Set-up in .venv, once: downloads $(if $(TORCH_INDEX),packages with the torch of $(TORCH_INDEX) (0.7 GB of CPU builds),3.2 GB from PyPI)."
+	@$(if $(TORCH_INDEX),,echo "Without a GPU, 0.7 GB do: make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu")
+	@mkdir -p .venv && touch $(UNFINISHED)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	$(PIP_INSTALL) --upgrade pip
+	$(PIP_INSTALL) --editable '.[dev]'
+	@rm $(UNFINISHED)
+	@touch $@
 
 demo: $(INSTALLED)
 	$(BIN)/biasgrid demo
