@@ -20,8 +20,8 @@ else
 SIZES := $(ONCE) downloads 0.5 GB, and torch from $(TORCH_INDEX) (0.2 GB for the CPU); 2.7 GB on disk for the CPU.
 endif
 
-# Workers share what takes long to make, and take each other's tests until all are done.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# Workers share what takes long to make, and take each other's tests until all are done. Reasons of skips are listed.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rfEs
 
 .PHONY: setup demo check test test-quick test-long lint format docs benchmarks figures clean
 
