@@ -27,8 +27,8 @@ HOLD_OLD_WORDS = {
     *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),
 }
 """Files that say what was renamed, or read and write the words of UnQover's files."""
-KEPT_FOLDERS = ("tests/workflow/kept_0_1_0/", "tests/helpers/golden_claims/")
-"""Results of an earlier version."""
+KEPT_FOLDERS = ("tests/workflow/kept_0_1_0/", "tests/helpers/golden_claims/", "tests/golden/")
+"""Results of an earlier version and of other systems."""
 COINED = {
     r"told from noise": "significant",
     r"tell(s|ing)? from noise": "distinguish from noise",

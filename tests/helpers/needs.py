@@ -154,8 +154,9 @@ def refuse_skip(report: Report) -> Report:
     """Turns a skip into a failure where everything is required and the reason is not allowed."""
     is_skip = report.skipped and not hasattr(report, "wasxfail")
     if is_skip and os.environ.get(REQUIRE_ALL) == "1":
-        *_, reason = report.longrepr  # type: ignore[misc]
-        reason = str(reason).removeprefix("Skipped: ")
+        # A skip is told as the file, the line and the reason.
+        shown = report.longrepr
+        reason = str(shown[2] if isinstance(shown, tuple) else shown).removeprefix("Skipped: ")
         if not is_allowed(reason):
             report.outcome = "failed"
             report.longrepr = f"{REQUIRE_ALL}=1, but {report.nodeid} was skipped: {reason}"
