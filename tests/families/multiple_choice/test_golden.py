@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,9 @@ def test_answers_are_taken_for_the_options_of_the_original(model: str) -> None:
         assert str(option) == row["pred_label"].replace("NA", "None"), row
 
 
-def cells(bias: str, accuracy: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yields model, category, measure and value of the expected numbers."""
+def cells(bias: str, accuracy: str) -> list[tuple[str, str, str, float]]:
+    """Model, category, measure and value of the expected numbers."""
+    found = []
     measures = {
         "ambig": ("bias_ambiguous", "accuracy_ambiguous"),
         "disambig": ("bias_disambiguated", "accuracy_disambiguated"),
@@ -63,7 +64,8 @@ def cells(bias: str, accuracy: str) -> Iterator[tuple[str, str, str, float]]:
     for file, place, column, scale in ((bias, 0, "acc_bias", 100), (accuracy, 1, "accuracy", 1)):
         for row in table(BENCHMARKS / file):
             measure = measures[row["context_condition"]][place]
-            yield row["model"], row["category"], measure, float(row[column]) / scale
+            found.append((row["model"], row["category"], measure, float(row[column]) / scale))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -75,16 +77,16 @@ def test_bias_and_accuracy_are_those_of_the_original(model: str, category: str, 
 
 
 @needs.bbq.mark
-@pytest.mark.parametrize(
-    ("model", "category", "measure", "value"),
-    cells("published/unifiedqa_bias.csv", "published/unifiedqa_accuracy.csv"),
-)
-def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(
-    model: str, category: str, measure: str, value: float
-) -> None:
+@pytest.mark.parametrize("category", ["Age", "Nationality", "Religion"])
+def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(category: str) -> None:
     require_category(category)
-    _, numbers = unifiedqa(PUBLISHED, metadata_of(PUBLISHED), model)
-    assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME)
+    rows = cells("published/unifiedqa_bias.csv", "published/unifiedqa_accuracy.csv")
+    own = [(model, measure, value) for model, about, measure, value in rows if about == category]
+    # Three formats, of which one has no context that tells the answer, with two measures in each context.
+    assert len(own) == 10
+    for model, measure, value in own:
+        _, numbers = unifiedqa(PUBLISHED, metadata_of(PUBLISHED), model)
+        assert value_of(numbers, measure, bias_type=category) == pytest.approx(value, abs=SAME), (model, measure)
 
 
 def metadata_of(folder: Path) -> Path | None:
