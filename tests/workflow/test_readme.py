@@ -22,10 +22,10 @@ def test_the_plan_after_a_changed_key_is_the_one_that_readme_shows(demo: Project
     project = demo.clone(tmp_path / "clone")
     assert project.planned() == {}
     config = project.read_config()
-    assert config["datasets"]["talk"]["repetitions"] == 5
-    config["datasets"]["talk"]["repetitions"] = 6
+    assert config["scoring"] == "exact"
+    config["scoring"] = "unqover"
     project.write_config(config)
-    assert project.planned() == jobs_shown("repetitions of talk") != {}
+    assert project.planned() == jobs_shown("another scoring") != {}
 
 
 def test_targets_and_configs_that_readme_names_are_there():
