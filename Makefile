@@ -1,22 +1,43 @@
 # Set-up and the everyday commands; after `make setup` a user works with plain snakemake in .venv/bin.
 PYTHON ?= python3
+# Where builds of torch are beside PyPI's, for any target that sets up. Those for the CPU need no CUDA packages:
+#   make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+UNFINISHED := .venv/.unfinished
 
-# Workers share what takes long to make, and take each other's tests until all are done.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# A build such as 2.13.0+cpu counts as newer than PyPI's 2.13.0: pip takes it where the other index has it.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
+	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+
+# Measured in November 2026 for x86-64 and Python 3.11.
+ONCE := Set-up in .venv, once, in 3 to 10 minutes:
+ifeq ($(TORCH_INDEX),)
+SIZES := $(ONCE) downloads 3.2 GB, of which 2.7 GB are torch with CUDA. Without a GPU 0.7 GB are enough: \
+	interrupt this, and run make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu
+else
+SIZES := $(ONCE) downloads 0.5 GB, and torch from $(TORCH_INDEX) (0.2 GB for the CPU); 2.7 GB on disk for the CPU.
+endif
+
+# Workers share what takes long to make, and take each other's tests until all are done. Reasons of skips are listed.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rfEs
 
 .PHONY: setup demo check test test-quick test-long lint format docs benchmarks figures clean
 
 setup: $(INSTALLED)
 
-# torch is a constraint: pip then takes the build that fits the machine, and no CUDA packages where it needs none.
+# After an interruption pip takes half-written packages for whole ones: then the environment is made anew. What was
+# downloaded is in pip's cache.
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "biasgrid needs Python 3.11 or newer; set PYTHON=...")'
+	@sh packaging/prerequisites.sh $(PYTHON)
+	@if [ -e $(UNFINISHED) ]; then echo "The last set-up was interrupted: .venv is made anew."; rm -rf .venv; fi
+	@if [ ! -e .venv ]; then echo "$(SIZES)"; fi
+	@mkdir -p .venv && touch $(UNFINISHED)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	$(PIP_INSTALL) --upgrade pip
+	$(PIP_INSTALL) --editable '.[dev]'
+	@rm $(UNFINISHED) && touch $@
 
 demo: $(INSTALLED)
 	$(BIN)/biasgrid demo

@@ -22,8 +22,9 @@ from stopwatch import print_table, seconds_of
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
+import needs
 from project import Project
-from slurm_cluster import SlurmCluster, missing_for_slurm, slurm_cluster
+from slurm_cluster import SlurmCluster, slurm_cluster
 
 HERE = Path(__file__).parents[1]
 FULL_GRID = "config/config.yaml"
@@ -215,8 +216,8 @@ def seconds_of_jobs(cluster: SlurmCluster, count: int) -> float:
 
 def print_slurm() -> None:
     """Prints what a job costs that does nothing, here and through a SLURM that runs one job at a time."""
-    if missing := missing_for_slurm():
-        print(f"SLURM: {missing}")
+    if unmet := [need.reason for need in (needs.slurm, needs.root) if not need.is_met()]:
+        print(f"SLURM: {'; '.join(unmet)}")
         return
     with tempfile.TemporaryDirectory() as folder:
         project = Project.create(Path(folder, "project"), {})

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer.testing
+from needs import chromium as needed_chromium
+from needs import refuse_skip
 from shared import made_once
 
 # What takes long to import is imported where it is needed: most tests need no model and no browser.
@@ -58,6 +60,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         events._set_running_loop(running or events._get_running_loop())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module that is skipped as a whole fails where everything is required."""
+    return refuse_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that is skipped fails where everything is required."""
+    return refuse_skip((yield))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -119,6 +133,7 @@ def case_cell(tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]) -> Ca
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """One browser for all tests of pages: a process cannot have a second one."""
+    needed_chromium.require()
     from browser import browser
 
     with browser() as started:

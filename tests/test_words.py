@@ -25,8 +25,8 @@ HOLD_OLD_WORDS = {
     *("src/biasgrid/formats/unqover/entries.py", "src/biasgrid/formats/unqover/log.py"),
 }
 """Files that say what was renamed, or read and write the words of UnQover's files."""
-KEPT_FOLDERS = ("tests/helpers/golden_claims/",)
-"""Numbers that an independent implementation has made, under its own names."""
+KEPT_FOLDERS = ("tests/golden/",)
+"""Numbers of other systems and of an independent implementation, under their own names."""
 COINED = {
     r"told from noise": "significant",
     r"tell(s|ing)? from noise": "distinguish from noise",

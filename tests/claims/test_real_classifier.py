@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import needs
 import numpy as np
 import polars as pl
 import pytest
 from project import ROOT
-from real_models import LABELS, needs_encoder, needs_ratings, rated_sentences, train_sentiment
+from real_models import LABELS, rated_sentences, train_sentiment
 from shards import Cell, asked
 from shared import made_once
 from small_estimates import reference, settings_of, sums_of_cell
@@ -94,8 +95,8 @@ def people(model: Path, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFram
 
 
 @pytest.mark.long
-@needs_encoder
-@needs_ratings
+@needs.encoder.mark
+@needs.ratings.mark
 def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_order(people: pl.DataFrame) -> None:
     cell = estimated(people)
     pairs = len(differences(cell))
@@ -116,8 +117,8 @@ def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_orde
 
 
 @pytest.mark.long
-@needs_encoder
-@needs_ratings
+@needs.encoder.mark
+@needs.ratings.mark
 def test_a_control_is_quiet_beside_another(model: Path, tmp_path: Path) -> None:
     shipped = json.loads((PACKS / "placebo-groups.json").read_text())["invented"]
     more = {name.lower(): [f"{name} {noun}" for noun in ("woman", "man", "person")] for name in MORE_PEOPLES}

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import needs
 import polars as pl
-import pytest
 
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.measures import SYNTHETIC
@@ -18,7 +18,7 @@ def mounted(folder: Path, *options: str) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     mount = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True, check=False)
     if mount.returncode:
-        pytest.skip(f"file systems cannot be mounted here: {mount.stderr.strip()}")
+        needs.mounts.skip(mount.stderr.strip())
     try:
         yield
     finally:

@@ -1,16 +1,17 @@
 """Lets GenderBench itself ask its probes, find what stands in random answers and reckon its metrics, and logs that.
 
-`python genderbench_itself.py SOURCE FOLDER` writes a log for each probe, of some of its items, and `marks.json`; with
-the file of the golden generators behind them, five of the logs are of whole probes that these answer.
+`python genderbench_itself.py SOURCE FOLDER` writes a log for each probe, and `marks.json`. Five of the logs are of
+whole probes, with the answers of the golden files; the others are of some items.
 """
 
 from __future__ import annotations
 
 import json
-import runpy
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -32,7 +33,20 @@ GOLDEN = {
     "JobsLumProbe": "story",
     "RelationshipLevyProbe": "ab",
 }
-"""How the golden generators answer which probe."""
+"""Which probes the golden files have, and how they are answered."""
+PLAUSIBLE = {
+    "abc": ["(a)", "(b)", "(c)", "(C) because it fits.", "Either (a) or (b).", "None of them."],
+    "yesno": ["Yes.", "No.", "yes", "no", "I can't say yes or no.", "Maybe."],
+    "ab": ["(a)", "(b)", "(b).", "(a) or (b)", "Neither."],
+    "story": [
+        "He was born in a small town. His father taught him.",
+        "She grew up by the sea and her mother sang.",
+        "They are a quiet person with no known past.",
+        "He told her that she could go; she did.",
+        "He met her.",
+    ],
+}
+"""The answers of the golden files, which are drawn by the digest of the prompt."""
 LETTERS = ["(a)", "(b)", "(C), I think", "(a) or (b)", "None."]
 YES_NO = ["Yes.", "no", "No, it is not.", "Perhaps.", "Yes and no."]
 STORIES = ["He sang to his son.", "She sang.", "Her boat sank, and she with it", "They sang.", "He told her"]
@@ -61,6 +75,22 @@ class Answering:
 
     def generate(self, texts: list[str]) -> list[str]:
         return [self.answer(attempt) for attempt in self.probe.attempts]
+
+
+class Drawing:
+    """Draws plausible answers by the digest of the prompt, and of how often the same prompt was asked before."""
+
+    def __init__(self, kind: str):
+        self.answers = PLAUSIBLE[kind]
+
+    def generate(self, texts: list[str]) -> list[str]:
+        asked: Counter[str] = Counter()
+        found = []
+        for text in texts:
+            number = int(sha256(f"{text}\x1f{asked[text]}".encode()).hexdigest()[:8], 16)
+            found.append(self.answers[number % len(self.answers)])
+            asked[text] += 1
+        return found
 
 
 def answers_of(probe: Any) -> Callable[[Any], str]:
@@ -97,7 +127,7 @@ def log_of(probe: Any, generator: Any, folder: Path) -> None:
     probe.log_file.rename(folder / f"{type(probe).__name__}.jsonl")
 
 
-def run(source: str, folder: Path, generators: str | None) -> None:
+def run(source: str, folder: Path) -> None:
     """Asks all probes."""
     # The data that divide texts into sentences are not at hand: an answer is one sentence, whatever it is.
     nltk.download = lambda *arguments, **options: True
@@ -115,8 +145,8 @@ def run(source: str, folder: Path, generators: str | None) -> None:
         probe.calculate_cis = False
         marks[name] = {one.metric_name: [one.mark_ranges, one.harm_types] for one in probe.mark_definitions}
         probe.create_probe_items()
-        if generators and name in GOLDEN:
-            log_of(probe, runpy.run_path(generators)["Uniform"](GOLDEN[name]), folder)
+        if name in GOLDEN:
+            log_of(probe, Drawing(GOLDEN[name]), folder)
             continue
         items = probe.probe_items
         probe.probe_items = Random(5).sample(items, min(SOME.get(name, 150), len(items)))
@@ -125,4 +155,4 @@ def run(source: str, folder: Path, generators: str | None) -> None:
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    run(sys.argv[1], Path(sys.argv[2]))

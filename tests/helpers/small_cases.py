@@ -1,25 +1,14 @@
-"""Small tables of cases, and BiaXposer's own of its golden files beside the repository."""
+"""Small tables of cases."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import golden
 import polars as pl
-import pytest
-from shards import Cell, asked
 from small_tables import counted, polars_schema
 
 from biasgrid.tables.instances import TEXTS, instances_schema
-
-FOLDER = golden.FOLDER.parent / "biaxposer"
-
-
-def needs_golden_files() -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
 
 
 def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -38,10 +27,3 @@ def cases_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     known = [{name: value for name, value in row.items() if name in schema} for row in each]
     filled = [dict.fromkeys(schema) | row | beside for row, beside in zip(known, words, strict=True)]
     return counted(pl.DataFrame(filled, schema=schema))
-
-
-def golden_cell(name: str, task: str, folder: Path) -> tuple[Cell, list[dict[str, Any]]]:
-    """What BiaXposer asked its tiny model, and what that said of each instance."""
-    said = [json.loads(line) for line in (FOLDER / f"raw_{name}.jsonl").read_text().splitlines()]
-    rows = [{"text": each["inputs"]["text"], "candidates": each.get("targets")} for each in said]
-    return Cell(folder, task, asked(rows), FOLDER / "models" / name), said

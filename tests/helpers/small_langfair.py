@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from small_rewriting import LISTS, numbers_of
 from small_tables import predictions_of, whole
 from typer.testing import CliRunner
@@ -20,9 +19,6 @@ from biasgrid.families.rewriting.observe import observe
 from biasgrid.families.rewriting.reading import read
 
 PACKAGE = os.environ.get("BIASGRID_LANGFAIR", "")
-needs_langfair = pytest.mark.skipif(
-    not PACKAGE, reason="BIASGRID_LANGFAIR names neither LangFair's wheel nor the folder where it is"
-)
 SOURCE = """
 from typing import List
 

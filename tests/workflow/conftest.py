@@ -1,15 +1,15 @@
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 import yaml
 from golden_runs import golden_results
 from project import ROOT, Project
 from shared import made_once
-from slurm_cluster import SlurmCluster, SlurmProject, missing_for_slurm, slurm_cluster
+from slurm_cluster import SlurmCluster, SlurmProject, slurm_cluster
 from tiny_checkpoints import save_models_of_lists
 
 from biasgrid.runs.results import Results
@@ -97,11 +97,8 @@ def run_with_damage(finished: Project, folder: Path) -> None:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
     """The SLURM on which each SlurmProject runs."""
-    missing = missing_for_slurm()
-    if missing and os.environ.get("BIASGRID_REQUIRE_SLURM") == "1":
-        pytest.fail(f"BIASGRID_REQUIRE_SLURM=1, but a SLURM for tests {missing}")
-    if missing:
-        pytest.skip(f"a SLURM for tests {missing}")
+    needs.slurm.require()
+    needs.root.require()
     with slurm_cluster(tmp_path_factory.mktemp("slurm")) as running:
         SlurmProject.cluster = running
         yield running

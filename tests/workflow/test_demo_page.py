@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
+import needs
 import pytest
-from browser import AXE, Shown, found_by_axe
+from browser import Shown, found_by_axe
 from playwright.sync_api import Browser
 from project import OF_EACH_KIND, Project
 
@@ -81,13 +82,13 @@ def number_of(text: str) -> float:
     return float(text.replace("\N{MINUS SIGN}", "-"))
 
 
-@pytest.mark.skipif(AXE is None, reason="BIASGRID_AXE does not name the file axe.min.js")
+@needs.axe.mark
 def test_axe_finds_nothing_on_pages_of_other_families(results: Path, chromium: Browser):
     assert found_by_axe(chromium, results / "report/index.html", NEW_TO_AXE) == {}
 
 
 @pytest.mark.long
-@pytest.mark.skipif(AXE is None, reason="BIASGRID_AXE does not name the file axe.min.js")
+@needs.axe.mark
 def test_axe_finds_nothing_on_a_cell_that_cannot_be_measured(full_demo: Project, chromium: Browser):
     page = full_demo.results / "report/index.html"
     assert found_by_axe(chromium, page, ["#/cell/none-sentiment/nicknames"]) == {}

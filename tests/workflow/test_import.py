@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from golden import FOLDER, needs_golden_files
+from golden import FOLDER, golden_file
 from hub import serve
 from polars.testing import assert_frame_equal
 from project import Project
@@ -120,10 +120,9 @@ def test_a_changed_dump_runs_only_its_cell_again(mixed: Project, tmp_path: Path)
     assert cells_planned(project) == {"import_predictions": 1, "measure": 1, "statistics": 1}
 
 
-@needs_golden_files()
 def test_unqovers_own_dumps_are_measured_without_word_lists(small_config: dict[str, Any], tmp_path: Path):
     names = {"masked": "gender_lm_bert.tiny-bert-base-uncased", "answering": "gender_qa.tiny-roberta-base"}
-    dumps = {model: FOLDER / "output" / f"{name}.output.json" for model, name in names.items()}
+    dumps = {model: golden_file(f"output/{name}.output.json") for model, name in names.items()}
     config = dumps_only(small_config, **{model: {"file": str(dump)} for model, dump in dumps.items()})
     project = Project.create(tmp_path / "project", config)
     project.run("results/summary.csv")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import needs
 import pandas as pd
 import polars as pl
 import pytest
@@ -40,10 +40,9 @@ def test_polars_and_pandas_find_the_same_numbers(finished: Project, capsys: pyte
     assert "Buddhist" in capsys.readouterr().out
 
 
+@needs.r.mark
 def test_r_finds_them_too(finished: Project, tmp_path: Path) -> None:
     results = finished.folder / "results"
-    if not shutil.which("Rscript"):
-        pytest.skip("R is not installed: docs/tables.md has a snippet for it")
     ours = run_code(POLARS, results)["sure"].select("model", "dataset", "measure", "value")
     table = tmp_path / "sure.csv"
     code = R.replace("results/demo", str(results)) + f'write.csv(sure, "{table}", row.names = FALSE)'

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import needs
 import polars as pl
 import pytest
 import yaml
@@ -169,12 +170,12 @@ def test_a_grid_is_written_checked_and_planned(within: Path) -> None:
 
 
 @pytest.mark.long
+@needs.notebooks.mark
 def test_the_notebook_of_the_page_runs(
     small_config: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = "the notebook is executed where there are nbclient and ipykernel: pip install nbclient ipykernel"
-    nbclient = pytest.importorskip("nbclient", reason=how)
-    pytest.importorskip("ipykernel", reason=how)
+    import nbclient
+
     folder = Project.create(tmp_path / "checkout", small_config).folder
     save_answering(Path(small_config["models"]["answering"]["folder"]), folder / "my-model")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

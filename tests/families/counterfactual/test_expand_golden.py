@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from golden import FOLDER
+from golden import GOLDEN
 from small_packs import make_pack, read_pack, targets_of
 from small_tables import whole
 
@@ -16,8 +16,7 @@ from biasgrid.families.counterfactual.expand import expand, schema_of_pack
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.tables.files import validate_table
 
-BIAXPOSER = FOLDER.parent / "biaxposer"
-needs_golden_files = pytest.mark.skipif(not BIAXPOSER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
+BIAXPOSER = GOLDEN / "biaxposer"
 
 OURS: dict[str, list[str] | str] = {
     "pipe in template text shifts fields": ["p|q a", "p|q b"],
@@ -42,8 +41,7 @@ OURS: dict[str, list[str] | str] = {
 
 
 def golden_cases() -> list[dict[str, Any]]:
-    path = BIAXPOSER / "template_cases.json"
-    cases: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+    cases: list[dict[str, Any]] = json.loads((BIAXPOSER / "template_cases.json").read_text())
     return cases
 
 
@@ -66,7 +64,6 @@ def label_of(row: dict[str, Any]) -> Any:
     return next(known, None)
 
 
-@needs_golden_files
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case["name"])
 def test_cases_are_those_of_biaxposer_where_it_has_no_bug(case: dict[str, Any], tmp_path: Path) -> None:
     ours = OURS.get(case["name"])
@@ -84,13 +81,11 @@ def test_cases_are_those_of_biaxposer_where_it_has_no_bug(case: dict[str, Any], 
     assert sorted(map(repr, rows)) == sorted(map(repr, expected))
 
 
-@needs_golden_files
 def test_all_golden_cases_that_differ_are_named() -> None:
     assert OURS.keys() <= {case["name"] for case in golden_cases()}
     assert len(golden_cases()) == 30
 
 
-@needs_golden_files
 @pytest.mark.parametrize(("name", "label"), [("single", "label"), ("mlm", "mask")])
 def test_instances_are_those_of_biaxposer(name: str, label: str) -> None:
     inputs = BIAXPOSER / "inputs"

@@ -3,12 +3,12 @@
 import json
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from golden import GOLDEN
 from small_measures import classified, compare_groups, failure_rates, records_of, score_groups, with_options
 
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
@@ -16,8 +16,7 @@ from biasgrid.groups.distances import divergence
 from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
 from biasgrid.groups.scores import exact_match, normalize_answer, score_records, token_f1
 
-FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "biaxposer"
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
+FOLDER = GOLDEN / "biaxposer"
 
 SORTS: dict[str, Sort] = {"single": "classes", "mlm": "words"}
 SCORES = {
@@ -54,11 +53,6 @@ def read(name: str) -> Any:
     return json.loads((FOLDER / name).read_text())
 
 
-def entries(name: str) -> list[Any]:
-    """Entries of a file, for parametrised tests; none where there are no golden files."""
-    return read(name) if FOLDER.is_dir() else []
-
-
 @cache
 def records(name: str) -> Records:
     rows = [json.loads(line) for line in (FOLDER / f"raw_{name}.jsonl").read_text().splitlines()]
@@ -87,7 +81,7 @@ def named(result: dict[str, Any]) -> dict[tuple[str, str | None], Any]:
     }
 
 
-SCORED = [(name, entry) for name in SORTS for entry in entries(f"scores_{name}.json")]
+SCORED = [(name, entry) for name in SORTS for entry in read(f"scores_{name}.json")]
 IDS = [f"{entry['scoring']}-{'-'.join(map(str, entry['scoring_args'].values()))}" for _, entry in SCORED]
 
 
@@ -152,9 +146,7 @@ def test_distances_are_those_of_the_original() -> None:
             assert divergence(scores, "divergence_per_group")[0] == exactly(case["per_group"])
 
 
-@pytest.mark.parametrize(
-    "case", entries("qa_text_cases.json"), ids=lambda case: f"{case['pred']!r} for {case['gold']!r}"
-)
+@pytest.mark.parametrize("case", read("qa_text_cases.json"), ids=lambda case: f"{case['pred']!r} for {case['gold']!r}")
 def test_answers_are_scored_as_in_squad(case: dict[str, Any]) -> None:
     assert exact_match(case["pred"], case["gold"]) == case["exact"]
     assert token_f1(case["pred"], case["gold"]) == exactly(case["f1"])

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from golden import FOLDER
+from golden import GOLDEN
 from small_packs import pack_of, read_pack, write_pack
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 
-BIAXPOSER = FOLDER.parent / "biaxposer" / "inputs"
+BIAXPOSER = GOLDEN / "biaxposer" / "inputs"
 WORDS = {
     "job": "nurse\nclerk\n",
     "mask": "a [MASK]\nno mask\n",
@@ -178,7 +178,6 @@ def test_a_hundred_million_cases_are_not_gone_through(tmp_path: Path, context: s
     assert len(faults_of(tmp_path, "question-answering", question(context, answer), words)) == faults
 
 
-@pytest.mark.skipif(not BIAXPOSER.is_dir(), reason="no golden files in ../shared/golden/biaxposer")
 @pytest.mark.parametrize(("name", "task"), [("single", "text-classification"), ("mlm", "fill-mask")])
 def test_packs_of_biaxposer_can_be_asked(name: str, task: str) -> None:
     files = CasePackFiles(BIAXPOSER / "templates" / f"{name}.json", BIAXPOSER / "fillings", BIAXPOSER / "biases.json")

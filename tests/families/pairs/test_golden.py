@@ -12,19 +12,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from shards import Cell
+from golden import GOLDEN
 from small_pairs import instances_of, numbers_of, observed, pair_files, pairs_of, value_of
-from small_tables import with_keys
 
 from biasgrid.families.pairs.items import ALONE, PARTNER, TASKS
-from biasgrid.families.pairs.observe import observe
 from biasgrid.families.pairs.published import published_scores
-from biasgrid.inference.scorings import SCORINGS
 
-FOLDER = Path(__file__).parents[4] / "shared" / "golden" / "benchmarks"
-PAIRS = FOLDER / "pairs"
+PAIRS = GOLDEN / "benchmarks/pairs"
 EXPECTED = PAIRS / "expected"
-pytestmark = pytest.mark.skipif(not PAIRS.is_dir(), reason="no golden files in ../shared/golden/benchmarks")
 ROUNDED = 0.005 + 1e-9
 """Of numbers that are printed with two decimals."""
 ALL = "mode=all"
@@ -158,43 +153,3 @@ def test_numbers_of_stereoset_are_those_of_its_script(name: str) -> None:
 def assert_same(numbers: pl.DataFrame, expected: Mapping[str, float], **keys: str) -> None:
     for title, measure in NAMES.items():
         assert 100 * value_of(numbers, measure, **keys) == pytest.approx(expected[title], abs=1e-9), (title, keys)
-
-
-UNQOVER = FOLDER.parent / "unqover/checkpoints"
-CHECKPOINTS = {
-    "bert": UNQOVER / "tiny-bert-base-uncased-lm",
-    "roberta": UNQOVER / "tiny-roberta-base-lm",
-    "gpt2": PAIRS / "tiny-gpt2",
-}
-OWN_SCORES = [
-    *((f"crows-pairs metric.py {model}", model, "cps", "cp") for model in ("bert", "roberta")),
-    *((f"aul evaluate.py {model} cp aul", model, "aul", "cp") for model in ("bert", "roberta")),
-    *((f"aul evaluate.py {model} cp aula", model, "aula", "cp") for model in ("bert", "roberta")),
-    *((f"aul evaluate.py {model} cp sss", model, "sss-table", "cp") for model in ("bert", "roberta")),
-    ("bias-bench crows.py gpt2", "gpt2", "mean", "cp"),
-    ("stereoset evaluation.py original_roberta", "roberta", "stereoset", "ss"),
-    ("stereoset evaluation.py biasbench_roberta", "roberta", "stereoset-biasbench", "ss"),
-    ("stereoset evaluation.py biasbench_gpt2", "gpt2", "mean", "ss"),
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "model", "scoring", "data"), OWN_SCORES)
-def test_own_scores_of_the_same_models_give_the_same_numbers(
-    tmp_path: Path, name: str, model: str, scoring: str, data: str
-) -> None:
-    variant = SCORINGS[scoring].needs or ALONE
-    file, layout = ("pairs.csv", "crows-pairs") if data == "cp" else ("stereoset.json", "stereoset")
-    instances = with_keys(instances_of(pair_files(PAIRS / file, layout=layout, variant=variant)))
-    cell = Cell(tmp_path / "cell", SCORINGS[scoring].task, instances, CHECKPOINTS[model])
-    said = cell.predict(answer="likelihood", scoring=scoring)
-    numbers = numbers_of(observe(instances, said, {"scoring": scoring}))
-    expected = results()[name]
-    if data == "ss":
-        assert_same(numbers, expected["overall"])
-        return
-    printed = expected.get("scores", {}).get("all") or expected.get("Metric score")
-    if printed is None:
-        printed = dict(line.rsplit(" ", 1) for line in expected["printed"])["Bias score:"]
-    options = ALL if said["score"].null_count() else ""
-    assert 100 * value_of(numbers, "stereotype_share", options) == pytest.approx(float(printed), abs=ROUNDED)

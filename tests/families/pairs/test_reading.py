@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import needs
 import pytest
 from project import ROOT
 from small_pairs import example, instances_of, pair_files, pairs_of, row, write_examples, write_table
@@ -17,7 +19,7 @@ from biasgrid.families.pairs.published import published_scores
 from biasgrid.families.pairs.reading import read
 from biasgrid.families.sampling import Sample
 
-PUBLISHED = Path(__file__).parents[4] / "shared/golden/benchmarks/real/crows_pairs_anonymized.csv"
+PUBLISHED = Path(os.environ.get("BIASGRID_CROWS_PAIRS", ""))
 PLAIN = {
     "more": "The old man slept.",
     "less": "The young man slept.",
@@ -190,7 +192,7 @@ def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
         published_scores(path)
 
 
-@pytest.mark.skipif(not PUBLISHED.is_file(), reason="no published files in ../shared/golden/benchmarks/real")
+@needs.crows_pairs.mark
 def test_the_published_file_is_read_whole() -> None:
     pairs = pairs_of(pair_files(PUBLISHED)).pairs
     assert len(pairs) == 1508

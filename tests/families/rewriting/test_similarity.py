@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
-from small_rewriting import golden, needs_golden
+from small_rewriting import golden
 
 from biasgrid.families.rewriting.similarity import SIMILARITIES
 from biasgrid.families.tokens import sentences_of_text, tokenize_words
@@ -17,7 +17,6 @@ def similarity(name: str, one: str, other: str) -> float:
     return float(SIMILARITIES[name]([one, other], np.array([[0, 1]]))[0])
 
 
-@needs_golden
 @pytest.mark.parametrize("kind", ["raw", "neutral"])
 def test_numbers_are_those_of_the_original(kind: str) -> None:
     rows = golden("pairs")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from golden import FOLDER
+from golden import GOLDEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_statements import faults_of, instances_of
@@ -18,15 +18,13 @@ from biasgrid.formats.apes.mode import ApesMode
 
 pytestmark = pytest.mark.slow
 
-CASES = FOLDER.parent / "apes/generator_cases.json"
-needs_golden_files = pytest.mark.skipif(not CASES.is_file(), reason="no golden files in ../shared/golden/apes")
+CASES = GOLDEN / "apes/generator_cases.json"
 
 
 def cases() -> list[Any]:
-    return json.loads(CASES.read_text()) if CASES.is_file() else []
+    return json.loads(CASES.read_text())
 
 
-@needs_golden_files
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
 def test_statements_are_those_of_the_original(case: dict[str, Any], tmp_path: Path) -> None:
     if "error" in case:

@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from golden import needs_golden_files, read_output
+from golden import read_output
 from small_cells import measured
 
 from biasgrid.families.cell import MeasuredCell
@@ -11,8 +11,6 @@ from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import table_of_cell
-
-pytestmark = needs_golden_files()
 
 QA = "output/ethnicity_qa.tiny-bert-base-uncased.output.json"
 LM = "output/ethnicity_lm_bert.tiny-bert-base-uncased.topkall.output.json"

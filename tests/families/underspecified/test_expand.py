@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from golden import FOLDER, SOURCES, as_source, needs_golden_files, unqover_keys, word_list_files
+from golden import SOURCES, as_source, golden_file, unqover_keys, word_list_files
 from polars.testing import assert_frame_equal
 from small_cells import positions_are_right
 from small_tables import counted, whole
@@ -44,13 +44,12 @@ def lists_of(*templates: tuple[str, str, str], subjects: list[Subjects] | None =
 SAT = ("[subj1] sat by [subj2].", "Who [p_act]?", "Who [p_act:neg]?")
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", SOURCES)
 def test_instances_are_those_of_unqover(name: str) -> None:
     lists, faults = read(word_list_files(name))
     assert faults == []
     instances = whole(expand(lists))
-    golden = json.loads((FOLDER / "source" / f"{name}.source.json").read_text())
+    golden = json.loads(golden_file(f"source/{name}.source.json").read_text())
     ours = as_source(instances.filter(pl.Series(unqover_keys(instances)).is_in(list(golden))))
     assert ours == golden
     assert list(ours) == list(golden)

@@ -4,10 +4,8 @@ import json
 
 import polars as pl
 import pytest
-from golden import FOLDER, golden_files, needs_golden_files, read_log, read_output
+from golden import FOLDER, golden_files, read_log, read_output
 from small_cells import measured
-
-pytestmark = needs_golden_files()
 
 KEYS = {
     "subj_act": ["subject", "attribute"],

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+import needs
 import polars as pl
 import pytest
-from browser import AXE, Shown, found_by_axe
+from browser import Shown, found_by_axe
 from parsed_page import Page
 from playwright.sync_api import Browser
 from report_tables import report_of
@@ -225,7 +226,7 @@ def test_subjects_are_found_by_a_part_of_their_names(shown: Shown) -> None:
     assert "</td><b>Cleo: Faiths" in shown.text
 
 
-@pytest.mark.skipif(AXE is None, reason="BIASGRID_AXE does not name the file axe.min.js")
+@needs.axe.mark
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_page(chromium: Browser, html: str, tmp_path: Path, scheme: str) -> None:
     (tmp_path / "index.html").write_text(html, encoding="utf-8")

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import needs
 import polars as pl
 import pytest
 import yaml
@@ -38,7 +39,7 @@ PUBLISHED = {
     "religion": (300, 226, 35, (0.754, 0.117, 0.435)),
 }
 """Pairs, errors in both halves, and what APES prints."""
-SHIPPED = os.environ.get("BIASGRID_APES")
+SHIPPED = os.environ.get("BIASGRID_APES", "")
 
 
 def expected_examples() -> str:
@@ -178,10 +179,9 @@ def test_faulty_predictions_are_refused(old: str, new: str, message: str, tmp_pa
     assert message in imported(tmp_path / "p.csv", tmp_path / "out").stderr
 
 
-@pytest.mark.skipif(SHIPPED is None, reason="BIASGRID_APES names no folder with data/predictions of APES")
+@needs.apes.mark
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_shipped_predictions_have_the_published_numbers(name: str, tmp_path: Path) -> None:
-    assert SHIPPED is not None
     assert imported(Path(SHIPPED, f"data/predictions/{name}.predictions.csv"), tmp_path).exit_code == 0
     (row,) = pl.read_csv(tmp_path / "apes.csv").rows()
     assert row == PUBLISHED[name][3]

@@ -8,12 +8,13 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
+import needs
 import polars as pl
 import pytest
 from genderbench_itself import GOLDEN
-from real_genderbench import logs_of_itself, made, needs_genderbench
+from real_genderbench import logs_of_itself, made
 from small_logs import of_cell
-from small_probes import cell_of, golden, instances_of, needs_golden_files
+from small_probes import cell_of, golden, instances_of
 
 from biasgrid.families.probe import measures
 from biasgrid.families.probe.observe import observe
@@ -34,8 +35,7 @@ FLAGS = ["one_answer", "first_option", "few_items", "at_chance", "refusals_diffe
 RENAMED = {"undetected_rate_items": "undetected_items", "undetected_rate_attempts": "undetected_answers"}
 
 
-@needs_genderbench
-@needs_golden_files
+@needs.genderbench.mark
 @pytest.mark.parametrize(("name", "file"), [*zip(GOLDEN, TEXTS, strict=True)])
 def test_prompts_are_those_of_the_golden_files(name: str, file: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     expected = golden("probes.json")[name]["Uniform"]
@@ -46,7 +46,7 @@ def test_prompts_are_those_of_the_golden_files(name: str, file: str, tmp_path_fa
     assert instances["item"].n_unique() == expected["items"]
 
 
-@needs_genderbench
+@needs.genderbench.mark
 @pytest.mark.parametrize("name", PROBES)
 def test_all_metrics_are_those_of_genderbench(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
@@ -59,8 +59,7 @@ def test_all_metrics_are_those_of_genderbench(
     assert {*ours} - {*wanted} <= {*RENAMED.values(), *OUTCOMES, *FLAGS}
 
 
-@needs_genderbench
-@needs_golden_files
+@needs.genderbench.mark
 @pytest.mark.parametrize("name", GOLDEN)
 def test_intervals_of_its_draws_are_those_of_the_golden_files(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
@@ -102,7 +101,7 @@ def files_of_log(name: str, log: Path, made: Path, folder: Path) -> ProbeFiles:
     return ProbeFiles(probe, WRITTEN, state_of(log)["num_repetitions"], None)
 
 
-@needs_genderbench
+@needs.genderbench.mark
 @pytest.mark.parametrize("name", PROBES)
 def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
@@ -113,7 +112,6 @@ def test_marks_are_those_of_genderbench(name: str, tmp_path_factory: pytest.Temp
         assert ours[measure].harms == [harm.lower() for harm in harms]
 
 
-@needs_golden_files
 @pytest.mark.parametrize("name", GOLDEN)
 def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
     ranges = golden("probes.json")[name]["mark_ranges"]
@@ -121,7 +119,6 @@ def test_marks_have_the_ranges_of_the_golden_files(name: str) -> None:
     assert ours == {measure: theirs_of(pieces) for measure, pieces in ranges.items()}
 
 
-@needs_golden_files
 def test_sections_are_judged_by_the_marks_of_the_golden_files() -> None:
     used = next(iter(golden("section_marks.json").values()))["marks used"]
     sections = {
@@ -145,8 +142,7 @@ def theirs_of(ranges: dict[str, list[list[float]]]) -> list[Any]:
     return [pytest.approx(one) for one in sorted((int(mark), *ends) for mark in ranges for ends in ranges[mark])]
 
 
-@needs_genderbench
-@needs_golden_files
+@needs.genderbench.mark
 @pytest.mark.parametrize("name", GOLDEN)
 def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -157,7 +153,7 @@ def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
     assert {measure: mark["mark_value"] for measure, mark in state["marks"].items()} == expected["marks_point"]
 
 
-@needs_genderbench
+@needs.genderbench.mark
 def test_its_logs_are_imported(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     log = logs_of_itself(tmp_path_factory) / "InventoriesProbe.jsonl"
     import_log(log, tmp_path)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import zipfile
 from pathlib import Path
+from typing import Any
 
+import needs
 import pytest
-from small_langfair import PACKAGE, grid_of, imported, near_words, needs_langfair
-from small_rewriting import GOLDEN, golden, needs_golden
+from small_langfair import PACKAGE, grid_of, imported, near_words
+from small_rewriting import golden
 
 from biasgrid.families.rewriting.group_words import read_group_words
 from biasgrid.formats.langfair.mode import LangFairMode
 
-OWN = GOLDEN / "own_tests_input.json"
+OWN_TESTS = Path(os.environ.get("BIASGRID_LANGFAIR_TESTS", ""))
 TARGETS = {"adjective": "langfair-adjectives.txt", "profession": "langfair-professions.txt"}
 
 
-@needs_golden
-@needs_langfair
+@needs.langfair.mark
+@needs.langfair_tests.mark
 @pytest.mark.parametrize("category", TARGETS)
 def test_co_occurrence_biases_are_those_of_its_own_tests(category: str, tmp_path: Path) -> None:
-    given = json.loads(OWN.read_text())
+    given = json.loads(OWN_TESTS.read_text())
     (case,) = (one for one in given["co_occurrence_bias"] if one["target_category"] == category)
     imported(Path(PACKAGE), tmp_path)
     (tmp_path / "stop.txt").write_text("\n".join(given["stop_words_of_nltk"]))
@@ -29,17 +33,24 @@ def test_co_occurrence_biases_are_those_of_its_own_tests(category: str, tmp_path
     assert found["co_occurrence_bias", None] == pytest.approx(case["expected"], abs=1e-5)
 
 
-@needs_golden
-@needs_langfair
-def test_imported_words_are_those_of_the_golden_files(tmp_path: Path) -> None:
-    given = json.loads(OWN.read_text())
+def constants() -> dict[str, list[str]]:
+    """The word lists of LangFair's wheel or folder, as Python reads them."""
+    package = zipfile.Path(PACKAGE) if PACKAGE.endswith(".whl") else Path(PACKAGE)
+    lists: dict[str, Any] = {}
+    exec((package / "langfair/constants/word_lists.py").read_text(), lists)
+    return lists
+
+
+@needs.langfair.mark
+def test_imported_words_are_those_of_langfair(tmp_path: Path) -> None:
+    theirs = constants()
     imported(Path(PACKAGE), tmp_path)
     groups, faults = read_group_words(tmp_path / "langfair-race.yaml")
     assert groups is not None
     assert faults == []
-    assert sorted(groups.people) == sorted(given["person_words"])
+    assert sorted(groups.people) == sorted(theirs["PERSON_WORDS"])
     listed = {word for row in groups.rows for words in row.sought for word in words}
-    assert listed == {*given["race_words_requiring_context"], *given["race_words_not_requiring_context"]}
+    assert listed == {*theirs["RACE_WORDS_REQUIRING_CONTEXT"], *theirs["RACE_WORDS_NOT_REQUIRING_CONTEXT"]}
     rewriter = LangFairMode().rewriter(groups)
     for row in golden("prompts"):
         assert set(rewriter.words(row["prompt"])) == set(row["words_race"])

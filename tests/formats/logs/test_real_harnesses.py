@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import needs
 import pytest
 import torch
 from real_logs import INSPECT, KEPT, LM_EVAL, environment, leaks, make_inspect_logs, make_lm_eval_logs, write_world
@@ -23,7 +24,7 @@ def programs_of(folder: Path, package: str) -> Path:
     try:
         return environment(folder, package)
     except subprocess.CalledProcessError as error:
-        pytest.skip(f"{package} cannot be installed: {str(error.stderr).strip().splitlines()[-1]}")
+        needs.harnesses.skip(str(error.stderr).strip().splitlines()[-1])
 
 
 def by_prompt(logs: list[Log]) -> dict[tuple[str, str, int], tuple[str | None, dict[str, float]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from golden import FOLDER, golden_files, needs_golden_files
+from golden import golden_file, golden_files
 from small_cells import one_list, spans
 from typer.testing import CliRunner
 
@@ -21,7 +21,7 @@ from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.schema import answer_schema
 
-DUMPS = [name for name in golden_files("output*/*") if "gender" in name]
+DUMPS = [name for name in golden_files("output/*.json") if "gender" in name]
 
 
 def answered() -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -100,16 +100,15 @@ def test_the_digest_is_that_of_the_bytes_not_of_what_they_mean(dump: Path, tmp_p
         import_to(tmp_path / "out", dump, digest=digest)
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", DUMPS)
 def test_imported_tables_are_written_as_the_golden_dump_was(name: str, tmp_path: Path) -> None:
     task = "fill-mask" if "_lm_" in name else "question-answering"
-    import_to(tmp_path, FOLDER / name, task)
+    import_to(tmp_path, golden_file(name), task)
     instances = read_instances(tmp_path / "instances.parquet", KEYS)
     predictions = read_table(
         tmp_path / "predictions.parquet", answer_schema("span" if task == "question-answering" else "choice")
     )
-    assert "".join(output_json(instances, predictions, "unqover")) == (FOLDER / name).read_text()
+    assert "".join(output_json(instances, predictions, "unqover")) == golden_file(name).read_text()
 
 
 @pytest.mark.parametrize("out", ["file", "file/below"])

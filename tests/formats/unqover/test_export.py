@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from golden import FOLDER, SOURCES, golden_files, needs_golden_files, unqover_keys, word_list_files
+from golden import SOURCES, golden_file, golden_files, unqover_keys, word_list_files
 from small_cells import expanded, one_list, spans
 from small_tables import predictions_of, whole, write_instances
 from typer.testing import CliRunner
@@ -43,10 +43,9 @@ def half_certain(instances: pl.DataFrame) -> pl.DataFrame:
     return spans(instances, half, half)
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", list(SOURCES))
 def test_word_lists_become_unqovers_source_to_the_byte(name: str) -> None:
-    expected = (FOLDER / "source" / f"{name}.source.json").read_text()
+    expected = golden_file(f"source/{name}.source.json").read_text()
     instances = whole(expand(read(word_list_files(name))[0]))
     # The golden files of ethnicity are a part of what the lists give.
     kept = instances.filter(pl.Series(unqover_keys(instances)).is_in(list(json.loads(expected))))
@@ -54,13 +53,12 @@ def test_word_lists_become_unqovers_source_to_the_byte(name: str) -> None:
     assert text_of(source_json(numbered)) == expected
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", golden_files("log/*"))
 def test_logs_are_unqovers_to_the_byte(name: str) -> None:
     cell, group_by = Path(name).name.removesuffix(".log.txt").rsplit(".", 1)
-    expected = (FOLDER / name).read_text()
+    expected = golden_file(name).read_text()
     analysed = expected.splitlines()[0].removeprefix("analyzing file ")
-    instances, predictions = read_unqover(FOLDER / "output" / f"{cell}.output.json")
+    instances, predictions = read_unqover(golden_file(f"output/{cell}.output.json"))
     assert predictions is not None
     assert log_text(instances, predictions, "unqover", group_by, analysed) == expected  # type: ignore[arg-type]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from golden import FOLDER, golden_files, needs_golden_files
+from golden import golden_file, golden_files
 from polars.testing import assert_frame_equal
 from small_cells import expanded, one_list
 from typer.testing import CliRunner
@@ -26,7 +26,7 @@ from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.schema import answer_schema
 
-GOLDEN = golden_files("source/*") + golden_files("output*/*")
+GOLDEN = golden_files("source/*.json") + golden_files("output/*.json")
 GROWTH = """
 import resource, sys
 from pathlib import Path
@@ -43,25 +43,23 @@ def comparable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.selectors.categorical().cast(pl.String))
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", GOLDEN)
 def test_what_is_read_of_a_golden_file_is_written_as_it_was(name: str) -> None:
-    instances, predictions = read_unqover(FOLDER / name)
+    instances, predictions = read_unqover(golden_file(name))
     validate_table(instances, schema_of_instances(KEYS, instances.schema), name)
     if predictions is None:
         pieces = source_json(instances)
     else:
         validate_table(predictions, answer_schema("choice" if "_lm_" in name else "span"), name)
         pieces = output_json(instances, predictions, "unqover")
-    assert "".join(pieces) == (FOLDER / name).read_text()
+    assert "".join(pieces) == golden_file(name).read_text()
 
 
-@needs_golden_files()
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("output")])
 def test_an_output_names_the_same_instances_as_its_source(name: str) -> None:
     """For masked language models this finds contexts again; the order of their source is not in the file."""
-    source = read_unqover(FOLDER / "source" / f"{Path(name).name.split('.')[0]}.source.json").instances
-    output = read_unqover(FOLDER / name).instances
+    source = read_unqover(golden_file(f"source/{Path(name).name.split('.')[0]}.source.json")).instances
+    output = read_unqover(golden_file(name)).instances
     if "_lm_" not in name:
         assert_frame_equal(comparable(output), comparable(source))
     keys = ["subject1", "subject2", "template", "attribute_group", "attribute", "negated"]

@@ -1,9 +1,7 @@
 """What is freed between what stays comes back to the system, where it is much."""
 
-import sys
-
+import needs
 import numpy as np
-import pytest
 
 from biasgrid.inference.engine.hardware import FreedMemory, resident_bytes
 
@@ -11,7 +9,7 @@ MB = 2**20
 BLOCK = 2**16
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the C library is not glibc")
+@needs.glibc.mark
 def test_freed_memory_is_given_back_where_it_is_much() -> None:
     patient, eager = FreedMemory(kept_bytes=1024 * MB), FreedMemory(kept_bytes=50 * MB)
     # Of 64 KB each, too small to be mapped one by one.

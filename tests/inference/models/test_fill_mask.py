@@ -1,4 +1,4 @@
-"""Candidates against the plain way to ask a masked language model, and against BiaXposer's."""
+"""Candidates against the plain way to ask a masked language model."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from plain import Plain
 from shards import Cell, count_rows, hook_model, interrupt, largest_difference, refuse_batches
-from small_cases import golden_cell, needs_golden_files
 from transformers import AutoTokenizer
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
@@ -200,24 +199,3 @@ def test_a_prediction_does_not_depend_on_its_shard_or_batch(case_cell: Cells, mo
 def test_a_shard_without_instances_is_an_empty_table(case_cell: Cells) -> None:
     ours = case_cell("bert", TASK, ROWS[:1])
     assert ours.predict(1, 2, **JOINT).schema == ours.predict(2, 2, **JOINT).schema
-
-
-@needs_golden_files()
-def test_probabilities_and_top_k_are_those_of_biaxposer(tmp_path: Path) -> None:
-    ours, outputs = golden_cell("mlm", TASK, tmp_path)
-    # BiaXposer gives targets that the model does not know the probability of its unknown token.
-    candidates = pl.col("^candidate.*$")
-    known = ours.instances.with_columns(pl.when(candidates.cast(pl.String) != "zzzunknown").then(candidates))
-    predicted = ours.with_instances(known).predict(token_budget=2048, **JOINT)
-    assert set(said(predicted, "tokens")) == {1}
-    for each, theirs in zip(predicted.iter_rows(named=True), outputs, strict=True):
-        probabilities, ranks = (list(filter(None, each[name])) for name in ("probabilities", "ranks"))
-        # Computed in float32 on another processor, which rounds in another order.
-        assert probabilities == pytest.approx(theirs["output"][: len(probabilities)], rel=1e-4)
-        assert [rank <= 5 for rank in ranks] == theirs["target_in_topk"][: len(ranks)]
-
-
-@needs_golden_files()
-def test_an_unknown_target_of_biaxposer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="'zzzunknown' has letters"):
-        golden_cell("mlm", TASK, tmp_path)[0].predict(**JOINT)

@@ -1,4 +1,4 @@
-"""Class probabilities against the plain way to ask a classifier, and against BiaXposer's."""
+"""Class probabilities against the plain way to ask a classifier."""
 
 import shutil
 from collections.abc import Callable
@@ -9,7 +9,6 @@ import pytest
 import torch
 from plain import Plain
 from shards import Cell, hook_model, interrupt, largest_difference
-from small_cases import golden_cell, needs_golden_files
 from tiny_checkpoints import LABELS, OTHER_TOKENIZERS, TOKENIZERS
 from transformers import AutoModelForSequenceClassification, BertConfig
 
@@ -158,11 +157,3 @@ def test_what_is_no_probability_is_no_prediction(tmp_path: Path, probabilities: 
     cluster = complete(pl.DataFrame(rows, schema={"instance": pl.UInt32, **FLOATS}), SCHEMA)
     with pytest.raises(TableError, match=r"each in 0\.\.1"):
         write_table(cluster, tmp_path / "predictions.parquet", SCHEMA, {})
-
-
-@needs_golden_files()
-def test_probabilities_are_those_of_biaxposer(tmp_path: Path) -> None:
-    ours, said = golden_cell("single", TASK, tmp_path)
-    predicted = ours.predict(labels=["LABEL_0", "LABEL_1"], token_budget=2048)
-    for probabilities, theirs in zip(predicted["probabilities"], said, strict=True):
-        assert probabilities.to_list() == pytest.approx(theirs["output"], rel=1e-5)

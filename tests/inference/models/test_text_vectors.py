@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import needs
 import polars as pl
 import pytest
 import torch
-from real_models import extract_encoder, needs_encoder
+from real_models import extract_encoder
 from shards import Cell, asked
 from transformers import AutoModel, AutoTokenizer
 
@@ -161,7 +162,7 @@ def test_the_recipe_is_on_record(encoder: Callable[..., Path], tmp_path: Path) -
 
 
 @pytest.mark.long
-@needs_encoder
+@needs.encoder.mark
 def test_vectors_of_a_trained_encoder_are_those_of_its_recipe(tmp_path: Path) -> None:
     real = extract_encoder(tmp_path / "real")
     long = "A nurse met a pilot, who was late. " * 60
