@@ -312,8 +312,16 @@ def test_a_number_that_does_not_vary_borrows_from_those_that_do() -> None:
     assert row["reason"] is None
 
 
-def test_what_rounding_leaves_is_no_variance() -> None:
-    shaken = 1e6 * (1 + 1e-13 * np.random.default_rng(1).normal(size=(1, 6)))
+def test_numbers_that_are_equal_in_two_clusters_have_no_test_and_no_method() -> None:
+    rows = estimates(np.repeat(np.array([[[0.25], [0.0], [-0.5]]]), 2, axis=2))
+    assert rows.select("p", "q", "method", "low").null_count().row(0) == (3,) * 4
+    assert set(rows["reason"]) == {"untestable: equal in all 2 clusters"}
+
+
+@pytest.mark.parametrize("rounding", [1e-13, 1e-7])
+def test_what_rounding_leaves_is_no_variance(rounding: float) -> None:
+    """Rounding of sums, and of answers, which are kept in single precision."""
+    shaken = 1e6 * (1 + rounding * np.random.default_rng(1).uniform(-1, 1, size=(1, 6)))
     found = over_clusters(shaken, np.ones_like(shaken))
     assert found.constant is not None
     assert found.constant.all()

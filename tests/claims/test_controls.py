@@ -124,6 +124,14 @@ def test_sizes_of_controls_are_free_of_noise() -> None:
     assert [row["df"] for row in found] == [5 * 12 - 1]
 
 
+def test_numbers_that_are_not_tested_say_nothing_of_the_size_of_a_control() -> None:
+    random = np.random.default_rng(8)
+    two_clusters = estimates(additive(random, theta_of(1.0, random), 2).values)
+    assert two_clusters["q"].null_count() == len(two_clusters)
+    assert two_clusters["variances"].null_count() == 0
+    assert control_sizes(two_clusters) == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("size", [0.5, 2.0])
 def test_nothing_stands_out_of_controls_in_many_worlds(size: float) -> None:

@@ -156,8 +156,7 @@ def estimates(values: Array) -> pl.DataFrame:
     """What is said of all associations, subject by subject."""
     keyed = sums_of(values)
     counted = keyed.keys.with_columns(options=pl.lit(""), n=pl.lit(values.shape[2]), left_out=pl.lit(0))
-    found = estimate([replace(keyed, keys=counted)], StatisticsSettings())
-    return found.with_columns(pl.col(pl.Float64).fill_nan(None))
+    return estimate([replace(keyed, keys=counted)], StatisticsSettings())
 
 
 def largest_tenth(truth: Array) -> npt.NDArray[np.bool_]:
