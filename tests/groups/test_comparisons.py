@@ -64,7 +64,7 @@ def arguments_of(score: str) -> list[Argument]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_every_comparison_is_that_of_a_plain_loop(combination: Combination, mode: Mode, data: st.DataObject) -> None:
     score, distance, comparison = combination

@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 from copies import copy_of_snakemake, shared_fork_server
 from shared import made_once
+from small_tables import check_alike
 from typer.testing import CliRunner, Result
 
 from biasgrid.cli.app import app
@@ -113,15 +115,28 @@ class Project:
         jobs = dict(re.findall(r"^(\w+) +(\d+)$", stats, flags=re.MULTILINE))
         return {rule: int(count) for rule, count in jobs.items() if rule not in ("all", "total")}
 
-    def tables(self) -> dict[str, bytes]:
-        """The bytes of all final tables, by path."""
-        results = self.folder / "results"
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All final tables, by path."""
+        results = self.results
         paths = [
             *results.glob("measures/*/*.parquet"),
             *results.glob("evidence*/*/*.parquet"),
             *results.glob("summary.*"),
         ]
-        return {str(path.relative_to(results)): path.read_bytes() for path in sorted(paths)}
+        return {str(path.relative_to(results)): read_final(path) for path in sorted(paths)}
+
+    def check_same_tables(self, other: Project) -> None:
+        """The final tables are those of another run, but for how models' answers are rounded."""
+        ours, theirs = self.tables(), other.tables()
+        assert ours.keys() == theirs.keys()
+        assert {"summary.parquet", "summary.csv"} < ours.keys()
+        for name, table in theirs.items():
+            check_alike(ours[name], table)
+
+
+def read_final(path: Path) -> pl.DataFrame:
+    """Reads a final table, which may be there for spreadsheets too."""
+    return pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
 
 
 OF_EACH_KIND = [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from biasgrid.families.expansion import Expansion
 from biasgrid.tables.files import write_table
@@ -14,6 +15,14 @@ from biasgrid.tables.instances import FamilyKeys
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows, request_keys
 from biasgrid.tables.schema import answer_schema
+
+ROUNDING = 1e-6
+"""By how much, relative or absolute, what a model computes twice may differ, such as in other batches."""
+
+
+def check_alike(ours: pl.DataFrame, theirs: pl.DataFrame) -> None:
+    """Two tables have the same rows, whose numbers differ by rounding at most."""
+    assert_frame_equal(ours, theirs, rel_tol=ROUNDING, abs_tol=ROUNDING, categorical_as_str=True)
 
 
 def whole(expansion: Expansion) -> pl.DataFrame:

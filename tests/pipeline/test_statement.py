@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
+import polars as pl
 import pytest
 from pipeline import Pipeline, precomputed
 from small_statements import HEADER
@@ -14,24 +17,28 @@ BELIEVED = TRAITS[:6]
 """What the model says of both kinds of trolls, and never of elves; all statements are wrong."""
 
 
-@pytest.fixture(scope="module")
-def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    folder = tmp_path_factory.mktemp("statements")
+def cell_where(folder: Path, agrees: Callable[[str, str], bool | None]) -> Pipeline:
+    """A cell whose model agrees with a trait of people or not, and says nothing of them where that is None."""
     templates = [f"{trait},#1 are {trait}.,people,,,No,\nnot-{trait},#1 are not {trait}.,people,,,Yes,{trait}\n"
                  for trait in TRAITS]  # fmt: skip
     (folder / "templates.csv").write_text(HEADER + "".join(templates))
     (folder / "domains").mkdir()
     (folder / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
+    said = {None: ("Hm", "Hm"), True: ("Yes", "No"), False: ("No", "Yes")}
     rows = [
-        {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "response": f"{said}."}
+        {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "response": f"{text}."}
         for trait in TRAITS
         for name, people in PEOPLE.items()
-        for word, said in zip(
-            ("", "not "), ("Yes", "No") if people == "troll" and trait in BELIEVED else ("No", "Yes"), strict=True
-        )
+        for word, text in zip(("", "not "), said[agrees(trait, people)], strict=True)
     ]
     dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
     return Pipeline(folder, precomputed(folder, rows), dataset | {"prompt": "{statement} Yes or No?"})
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    folder = tmp_path_factory.mktemp("statements")
+    return cell_where(folder, lambda trait, people: people == "troll" and trait in BELIEVED)
 
 
 def test_each_statement_is_asked_with_its_negation(cell: Pipeline) -> None:
@@ -68,3 +75,13 @@ def test_the_page_has_wrong_answers_with_the_statement(cell: Pipeline) -> None:
     worst = cell.evidence.row(0, named=True)
     assert (worst["text"], worst["said"], worst["expected"]) == ("Trolls are lazy. Yes or No?", "Yes", "No")
     assert "Trolls are lazy." in json.dumps(cell.page.blocks["evidence/model/dataset"])
+
+
+def test_groups_of_which_no_statement_has_both_are_not_compared(tmp_path: Path) -> None:
+    half = TRAITS[::2]
+    cell = cell_where(tmp_path, lambda trait, people: None if (trait in half) == (people == "elf") else trait in half)
+    assert cell.row("coverage")["value"] == 0.5
+    lacks = cell.measures.filter(pl.col("value").is_null(), pl.col("template").is_null())
+    assert {"distance", "distance_corrected", "failure_rate", "difference"} <= {*lacks["measure"]}
+    assert lacks.select("p", "q", "null_mean", "method").null_count().row(0) == (len(lacks),) * 4
+    assert {*lacks.filter(measure="distance_corrected")["reason"]} == {"no value"}

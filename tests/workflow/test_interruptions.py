@@ -32,7 +32,7 @@ def stop_after(project: Project, seconds: float, kind: signal.Signals) -> None:
 
 def check_same(project: Project, expected: Project) -> None:
     """A project has the tables of another, its other files too, and no temporary ones."""
-    assert project.tables() == expected.tables()
+    project.check_same_tables(expected)
     assert files_of(project) == files_of(expected)
     hidden = {file for file in files_of(project) if "/." in f"/{file}"} - {".lock", ".made_with.json"}
     answers, digest = r"\.answers/gender/answering", r"\w{16}"
@@ -91,7 +91,7 @@ def run_undisturbed(fresh: Project, folder: Path) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         (first, seconds), (second, _) = pool.map(run, ["first", "second"])
-    assert first.tables() == second.tables()
+    first.check_same_tables(second)
     (folder / "seconds").write_text(str(seconds))
 
 

@@ -115,7 +115,7 @@ def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it
     assert "remove it and run again" in said
     (results / table).unlink()
     project.run()
-    assert project.tables() == finished.tables()
+    project.check_same_tables(finished)
 
 
 def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(finished: Project, tmp_path: Path):
@@ -147,4 +147,4 @@ def test_instances_of_other_word_lists_fail_the_job_that_reads_them(finished: Pr
     assert f"{table}: not up to date with the config's folder of word lists; remove it" in project.run(succeeds=False)
     (project.folder / table).unlink()
     project.run()
-    assert project.tables() == finished.tables()
+    project.check_same_tables(finished)

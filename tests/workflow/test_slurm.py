@@ -10,9 +10,9 @@ import polars as pl
 import psutil
 import pytest
 import yaml
-from polars.testing import assert_frame_equal
 from project import ROOT, Project
 from slurm_cluster import SlurmCluster, SlurmProject, has_parts, hold_shards, log_of, name_of_job, wait_until
+from small_tables import check_alike
 from tiny_writers import CHAT_TEMPLATE, save_writer
 
 SUMMARY = "results/summary.csv"
@@ -99,7 +99,7 @@ def test_killed_jobs_go_on_from_their_parts(
     assert len(project.attempts(requeued)) == 1
 
     measures = "results/measures/gender/answering.parquet"
-    assert_frame_equal(pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures))
+    check_alike(pl.read_parquet(project.folder / measures), pl.read_parquet(finished.folder / measures))
 
 
 def test_a_server_has_the_gpus_of_its_job_and_ends_with_it(cluster: SlurmCluster, tmp_path: Path):

@@ -136,6 +136,7 @@ DISTANCE_DECIMALS = 12
 """What is 0.2 but for rounding is not larger than 0.2."""
 FOLDED = "folded at 0, where noise alone puts it above 0: see distance_corrected"
 """Why distances have no interval."""
+NO_VALUE = "no value"
 GROUP_SEPARATOR = " & "
 """Stands in the names of intersections, whose terms are not free to be permuted."""
 
@@ -145,8 +146,10 @@ class PermutedGroups(NamedTuple):
 
     Attributes:
         value: the number.
-        null_mean: its mean over permutations.
-        p: the share of permutations in which it is at least as large.
+        null_mean: its mean over the permutations in which it is defined.
+        p: the share of these in which it is at least as large.
+
+    All are NaN where it is not defined itself.
     """
 
     value: float
@@ -189,18 +192,25 @@ def permute_groups(scores: TermScores, threshold: float, most: int, seed: int) -
     permutations = all_permutations(sizes) if exact else drawn_permutations(scores.group_of, most, seed)
     measured = permuted_distances(scores, scores.group_of[None], threshold)
     size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
-    totals, at_least, tried = dict.fromkeys(measured, 0.0), dict.fromkeys(measured, 0), 0
+    # By name: the sum of what is defined, how often it is as large as measured, and how often it is defined.
+    found, tried = {name: np.zeros(3) for name in measured}, 0
     for some in together(permutations, size):
         tried += len(some)
         for name, values in permuted_distances(scores, some, threshold).items():
-            totals[name] += float(values.sum())
-            at_least[name] += int(np.count_nonzero(values >= measured[name][0] - TOLERANCE))
+            known = values[~np.isnan(values)]
+            at_least = np.count_nonzero(known >= measured[name][0] - TOLERANCE)
+            found[name] += np.array([known.sum(), at_least, len(known)])
     more = 0 if exact else 1
-    found = {
-        name: PermutedGroups(float(value[0]), totals[name] / tried, (at_least[name] + more) / (tried + more))
-        for name, value in measured.items()
-    }
-    return GroupPermutation(found, tried, exact)
+    numbers = {name: permuted_number(float(value[0]), found[name], more) for name, value in measured.items()}
+    return GroupPermutation(numbers, tried, exact)
+
+
+def permuted_number(value: float, found: FloatArray, more: int) -> PermutedGroups:
+    """Returns what the permutation test found; nothing of NaN, which is never as large, so that p would be 0."""
+    total, at_least, known = found.tolist()
+    if np.isnan(value) or not known:
+        return PermutedGroups(np.nan, np.nan, np.nan)
+    return PermutedGroups(value, total / known, (at_least + more) / (known + more))
 
 
 def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
@@ -338,7 +348,7 @@ def with_permutation_tests(
                 rows += [{**whole, **row} for row in permutation_rows(score, found, threshold)]
     if not rows:
         return estimates
-    permuted = pl.DataFrame(rows).with_columns(generalises_to=pl.lit("terms"))
+    permuted = pl.DataFrame(rows, infer_schema_length=None).with_columns(generalises_to=pl.lit("terms"))
     of_wholes = pl.all_horizontal(
         pl.col(key).is_null() for key in ("group", "other", "subject", "template") if key in estimates.columns
     )
@@ -369,13 +379,14 @@ def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
     Args:
         rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
     """
+    value = (pl.col("value") - pl.col("null_mean")).fill_nan(None)
     return rows.filter(measure="distance").with_columns(
         measure=pl.lit("distance_corrected"),
-        value=pl.col("value") - pl.col("null_mean"),
+        value=value,
         null_mean=pl.lit(None, pl.Float64),
         generalises_to=pl.lit(None, pl.String),
         is_claim=pl.lit(value=True),
-        reason=pl.lit(FOLDED.partition(":")[0]),
+        reason=pl.when(value.is_null()).then(pl.lit(NO_VALUE)).otherwise(pl.lit(FOLDED.partition(":")[0])),
     )
 
 
@@ -415,7 +426,8 @@ def permutation_rows(score: str, permutation: GroupPermutation, threshold: float
             mode = EACH_CASE if where else ALL_CASES
             options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
         measure = "failure_rate" if kind == "fails" else "distance"
-        yield {"measure": measure, "options": options, **found._asdict(), "method": method}
+        tested = None if np.isnan(found.p) else method
+        yield {"measure": measure, "options": options, **found._asdict(), "method": tested}
 
 
 def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from cells_of_logs import cell_of
 from hypothesis import given
@@ -16,6 +18,8 @@ from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 from biasgrid.formats.logs.records import score_details
+from biasgrid.tables.files import read_provenance, read_table, write_table
+from biasgrid.tables.measures import SUMMARY
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas/eval.schema.json").read_text())
 runner = CliRunner()
@@ -100,12 +104,17 @@ def test_a_record_of_a_real_cell_is_valid(results: Path) -> None:
     assert {each["score_details"]["details"]["n_counts"] for each in found.values()} == {"questions"}
 
 
-def test_a_cost_is_a_distance_and_keeps_its_sign_in_the_details(results: Path) -> None:
-    _, _, (record,) = exported(results)
-    for each in record["evaluation_results"]:
-        details = each["score_details"]["details"]
-        if each["metric_config"]["metric_parameters"]["equal_treatment"] == 0:
-            assert each["score_details"]["score"] == pytest.approx(abs(float(details["signed_value"])))
+def test_a_cost_is_a_distance_and_keeps_its_sign_in_the_details(results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results, tmp_path / "results")
+    path = tmp_path / "results/summary.parquet"
+    # As of a model that answers against the stereotype.
+    is_bias, ends = pl.col("measure") == "bias_ambiguous", {"value": "value", "low": "high", "high": "low"}
+    turned = {name: pl.when(is_bias).then(-pl.col(other)).otherwise(name) for name, other in ends.items()}
+    write_table(read_table(path, SUMMARY).with_columns(**turned), path, SUMMARY, read_provenance(path))
+    _, _, (record,) = exported(tmp_path / "results")
+    found = {each["metric_config"]["metric_id"]: each["score_details"] for each in record["evaluation_results"]}
+    assert found["biasgrid.bias_ambiguous"]["score"] == pytest.approx(2 / 3)
+    assert float(found["biasgrid.bias_ambiguous"]["details"]["signed_value"]) == pytest.approx(-2 / 3)
 
 
 def test_what_cannot_be_exported_is_told(results: Path) -> None:

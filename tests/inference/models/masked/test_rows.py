@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from plain import Plain, shown_pieces
 from questions import Template, questions_of
 from shards import Cell, count_rows, hook_model, interrupt, keyed, largest_difference, refuse_batches
+from small_tables import check_alike
 from tiny_checkpoints import ACTS, instances_for
 
 from biasgrid.base.sections import TargetScoring
@@ -109,7 +110,7 @@ def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
     asked = sum(counts)
     for scoring in SCORINGS:
         counts.clear()
-        assert ours.predict(target_scoring=scoring).equals(without)
+        check_alike(ours.predict(target_scoring=scoring), without)
         assert sum(counts) == asked
     assert set(without["tokens"].list.get(0)) == {1}
 
@@ -138,7 +139,7 @@ def test_parts_of_another_scoring_are_not_taken(cell: Cells, monkeypatch: pytest
     ours = several(cell("bert", TASK))
     interrupt(ours, 2, monkeypatch, target_scoring="joint")
     resumed = ours.predict(target_scoring="pll")
-    assert resumed.equals(ours.predict_anew(target_scoring="pll"))
+    check_alike(resumed, ours.predict_anew(target_scoring="pll"))
 
 
 @pytest.mark.parametrize("architecture", ["bert", "albert"])
