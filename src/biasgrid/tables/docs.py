@@ -86,7 +86,7 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
     """Writes what speaks against cells, from where on, and what to do; a flag has a row for families that share it."""
-    header = ("flag", "families", "what it is", "speaks against a cell", "withholds the headline", "what to do")
+    header = ("flag", "families", "what it is", "speaks against a cell", "withholds the claims", "what to do")
     rows: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for family, flags in families.items():
         for name, measure in flags.items():

@@ -189,7 +189,8 @@ MEASURES = table(
         "reason": column(
             pl.String,
             description=(
-                "why there is no interval, or no test where one is expected (`untestable: ...`); null if there is one"
+                "why there is no interval, no test where one is expected (`untestable: ...`), or no value (`not "
+                "measurable: ...`); null if there is one"
             ),
             nullable=True,
         ),
