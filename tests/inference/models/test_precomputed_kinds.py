@@ -176,7 +176,7 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
      "line 1, probabilities: 'lied' has 1.5; expected a number between 0 and 1"),
     ("fill-mask", "choice", {"probabilities": {"lied": math.nan, "sat": 0.1}},
      "line 1, probabilities: 'lied' has nan; expected a number between 0 and 1"),
-    ("fill-mask", "choice", {"probabilities": {"lied": 0.75, "sat": 0.5}},
+    ("text-generation", "choice", {"probabilities": {"lied": 0.75, "sat": 0.5}},
      "line 1, probabilities: those of the options add up to 1.25; expected at most 1 together"),
     ("fill-mask", "choice", {"probabilities": {"lied": 0.75}},
      "line 1, probabilities: no probability of the option 'sat'; expected the options of the dataset; it has 'lied'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from biasgrid.base.sections import Model
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
-from biasgrid.inference.models.precomputed_kinds import KINDS, Answered
+from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, Choices
 from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
@@ -30,6 +30,24 @@ MATCHING_KEYS = ("group", REPETITION)
 """What must be the same, where instances have it and the row says it."""
 LABELS = "labels"
 """The choice that names the classes of a classifier."""
+
+
+PSEUDO_LIKELIHOODS = "fill-mask"
+"""The task of models whose options of several tokens may have more than 1 together."""
+
+
+class Asked(NamedTuple):
+    """What a dataset needs of answers.
+
+    Attributes:
+        task: the task of the model.
+        answer: the kind of the answers, a module of `tables.answers`.
+        classes: what the file calls the classes of a classifier, in any order.
+    """
+
+    task: str
+    answer: str
+    classes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,8 @@ class PrecomputedAnswers(BackEnd):
         responses, faults = read_precomputed(path)
         if faults:
             raise InputError(faults)
-        places, faults = match_responses(path, responses, instances, settings.answer, settings.choices.get(LABELS, ()))
+        asks = Asked(settings.task, settings.answer, settings.choices.get(LABELS, ()))
+        places, faults = match_responses(path, responses, instances, asks)
         if faults:
             raise InputError(faults)
         return cls(places, responses, settings)
@@ -90,11 +109,12 @@ def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: s
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
     (file,) = section.source.files().values()
     responses, faults = read_precomputed(Path(file))
-    return faults or match_responses(Path(file), responses, instances, answer, [*section.labels.values()])[1]
+    asks = Asked(section.task, answer, [*section.labels.values()])
+    return faults or match_responses(Path(file), responses, instances, asks)[1]
 
 
 def match_responses(
-    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, answer: str, classes: Sequence[str] = ()
+    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, asks: Asked
 ) -> tuple[pl.DataFrame, list[Fault]]:
     """Finds responses to instances.
 
@@ -102,8 +122,7 @@ def match_responses(
         path: the file of the responses, for messages.
         given: the responses.
         instances: what is asked.
-        answer: the kind of the answers, a module of `tables.answers`.
-        classes: what the file calls the classes of a classifier, in any order.
+        asks: what kind of answers the dataset needs.
 
     Returns:
         `instance` and the `place` of its answer among the responses, and what has no answer, several, or one of another
@@ -113,10 +132,12 @@ def match_responses(
     found = answers_to_instances(table_of_responses(given), asked)
     faults = [*unanswered_faults(path, asked, found)]
     if not faults:
-        kind = KINDS[answer]
+        kind = KINDS[asks.answer]
         ordered = asked.join(found, on="instance", maintain_order="left")
-        answers = [given[place] for place in ordered["place"]]
-        faults = [*kind.faults(path, answers, kind.options(asked, classes))]
+        answers, options = [given[place] for place in ordered["place"]], kind.options(asked, asks.classes)
+        faults = [*kind.faults(path, answers, options)]
+        if isinstance(kind, Choices) and asks.task != PSEUDO_LIKELIHOODS:
+            faults += kind.sum_faults(path, answers, options)
     return found, faults
 
 

@@ -66,7 +66,7 @@ class AnswerKind(ABC):
         return [()] * len(instances)
 
     def faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
-        """Yields the first answer of another kind, or without a number of one of its options.
+        """Yields the first answer of another kind, or without a number for one of its options.
 
         Args:
             path: the file of the answers.
@@ -113,9 +113,15 @@ class Choices(AnswerKind):
             yield from missing_options("scores", one.scores, options)
         else:
             yield from super().faults_of_answer(one, options)
-            total = sum((one.probabilities or {}).get(text, 0.0) for text in dict.fromkeys(options))
+
+    def sum_faults(self, path: Path, answers: Sequence[PrecomputedResponse], options: Options) -> Iterator[Fault]:
+        """Yields the first answer whose options have more than 1 together; see `faults`."""
+        for one, texts in zip(answers, options, strict=True):
+            total = sum((one.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts))
             if total > 1 + ROUNDING:
-                yield "probabilities", f"those of the options add up to {total:.6g}", "at most 1 together"
+                problem = f"those of the options add up to {total:.6g}"
+                yield Fault(str(path), f"{one.where}, probabilities", problem, "at most 1 together")
+                return
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns the probabilities of candidates.
@@ -146,10 +152,19 @@ class Spans(AnswerKind):
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates that have a place in the text."""
         positions = numbered_values(instances, "position")
+        if not positions:
+            return super().options(instances, classes)
         candidates = numbered_values(instances, "candidate")[: len(positions)]
         both = zip(candidates, positions, strict=True)
         texts = [pl.when(pl.col(place).is_not_null()).then(pl.col(name).cast(pl.String)) for name, place in both]
         return instances.select(text.alias(str(place)) for place, text in enumerate(texts)).rows()
+
+    def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        """Yields what is wrong with an answer; where there are no candidates, the span is all that it needs."""
+        if options:
+            yield from super().faults_of_answer(one, options)
+        elif not one.response and one.starts is None and number_columns(one):
+            yield "response", "no span, which the dataset needs", "the most probable span as `response`"
 
     def table(self, answered: Answered) -> pl.DataFrame:
         """Returns starts and ends of the candidates, and the span."""
@@ -176,7 +191,7 @@ class Texts(AnswerKind):
 
     def faults_of_answer(self, one: PrecomputedResponse, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """Yields that an answer has numbers and no text."""
-        numbers = [name for name in NUMBER_COLUMNS if getattr(one, name) is not None]
+        numbers = number_columns(one)
         if numbers and not one.response:
             yield numbers[0], f"{NOUNS[numbers[0]]}, but the dataset needs written answers", self.expected
 
@@ -253,6 +268,11 @@ KINDS: Mapping[str, AnswerKind] = {
     "vector": Vectors(),
 }
 """All kinds by name: the modules of `tables.answers`."""
+
+
+def number_columns(one: PrecomputedResponse) -> list[str]:
+    """Returns the columns of numbers that an answer has."""
+    return [name for name in NUMBER_COLUMNS if getattr(one, name) is not None]
 
 
 def missing_options(column: str, values: Numbers, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
