@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -224,6 +224,8 @@ def harm(text: str) -> float:
 
 def vector_of(text: str) -> list[float]:
     """The sum of vectors of a text's words."""
-    words = [np.random.default_rng(crc32(word.encode())).normal(size=8) for word in text.lower().split()] or [np.ones(8)]
+    words = [np.random.default_rng(crc32(word.encode())).normal(size=8) for word in text.lower().split()] or [
+        np.ones(8)
+    ]
     total = np.sum(words, axis=0)
     return [float(number) for number in (total / np.linalg.norm(total)).astype(np.float32)]

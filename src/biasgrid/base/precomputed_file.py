@@ -18,15 +18,15 @@ from biasgrid.base.files import write_text
 from biasgrid.base.rows import FileRow, read_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
-NUMBER_COLUMNS = ("scores", "probabilities", "starts", "ends", "probability", "score", "vector")
+NUMERIC_ANSWER_COLUMNS = ("scores", "probabilities", "starts", "ends", "probability", "score", "vector")
 """Columns of answers that are numbers."""
-ANSWER_COLUMNS = ("response", *NUMBER_COLUMNS)
-RESPONSES_EXPECTED = f"answers with the columns prompt and {one_of(ANSWER_COLUMNS)} (see docs/in-and-out.md)"
+PRECOMPUTED_COLUMNS = ("response", *NUMERIC_ANSWER_COLUMNS)
+RESPONSES_EXPECTED = f"answers with the columns prompt and {one_of(PRECOMPUTED_COLUMNS)} (see docs/in-and-out.md)"
 PROMPT_CHARACTERS = 60
 """How many characters of a prompt are shown."""
-ROUNDING = 1e-5
+PROBABILITY_ROUNDING = 1e-5
 """How far above 1 single precision may put a probability, or the sum of some."""
-Numbers = Mapping[str, float]
+NumbersByOption = Mapping[str, float]
 
 
 class PrecomputedResponse(NamedTuple):
@@ -54,12 +54,12 @@ class PrecomputedResponse(NamedTuple):
     repetition: int
     response: str
     where: str
-    scores: Numbers | None = None
+    scores: NumbersByOption | None = None
     source: Mapping[str, str] | None = None
     text_pair: str | None = None
-    probabilities: Numbers | None = None
-    starts: Numbers | None = None
-    ends: Numbers | None = None
+    probabilities: NumbersByOption | None = None
+    starts: NumbersByOption | None = None
+    ends: NumbersByOption | None = None
     probability: float | None = None
     score: float | None = None
     vector: Sequence[float] | None = None
@@ -83,7 +83,7 @@ def first_has_numbers(path: Path) -> bool:
         row = next(file_rows(path), None)
     except InputError:
         return False
-    return row is not None and any(row.values[name] not in (None, "", {}, "{}") for name in NUMBER_COLUMNS)
+    return row is not None and any(row.values[name] not in (None, "", {}, "{}") for name in NUMERIC_ANSWER_COLUMNS)
 
 
 def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]]:
@@ -119,8 +119,8 @@ def file_rows(path: Path) -> Iterator[FileRow]:
     Raises:
         InputError: it cannot be read, or has no prompts, or no answers.
     """
-    optional = [name for name in READERS if name not in ("prompt", *ANSWER_COLUMNS)]
-    return read_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, ANSWER_COLUMNS)
+    optional = [name for name in COLUMN_READERS if name not in ("prompt", *PRECOMPUTED_COLUMNS)]
+    return read_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, PRECOMPUTED_COLUMNS)
 
 
 def unique_responses(responses: Iterable[PrecomputedResponse], source: str) -> list[PrecomputedResponse]:
@@ -162,7 +162,7 @@ def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedRespo
     """Reads a row; what is wrong with it is added to the faults, and None is returned."""
     values: dict[str, Any] = {}
     found = []
-    for name, (read, expected) in READERS.items():
+    for name, (read, expected) in COLUMN_READERS.items():
         try:
             values[name] = read(row.values[name])
         except Problem as error:
@@ -173,7 +173,7 @@ def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedRespo
     return None if found else PrecomputedResponse(where=row.where, **values)
 
 
-def read_text(value: Any) -> str:
+def read_required_text(value: Any) -> str:
     """Returns a text that must be there.
 
     Raises:
@@ -190,7 +190,7 @@ def read_optional_text(value: Any) -> str | None:
     Raises:
         ValueError: it is no text.
     """
-    return None if value in (None, "") else read_text(value)
+    return None if value in (None, "") else read_required_text(value)
 
 
 def read_response(value: Any) -> str:
@@ -222,7 +222,7 @@ def read_repetition(value: Any) -> int:
     return value
 
 
-def read_object(value: Any) -> dict[str, Any] | None:
+def read_json_object(value: Any) -> dict[str, Any] | None:
     """Returns an object: CSV has it as JSON, Parquet also as a structure or a map; None where there is none.
 
     Keys without a value are left out: a structure has all keys in each of its rows.
@@ -253,35 +253,35 @@ def parse_json(text: str) -> Any:
         raise ValueError from None
 
 
-def read_log_likelihoods(value: Any) -> Numbers | None:
+def read_log_likelihoods(value: Any) -> NumbersByOption | None:
     """Returns log-likelihoods by option; None where there are none.
 
     Raises:
         ValueError: one of them is not the logarithm of a probability.
     """
-    found = read_object(value)
+    found = read_json_object(value)
     if any(type(one) not in (int, float) or math.isnan(one) or one > 0 for one in (found or {}).values()):
         raise ValueError
     return found
 
 
-def read_probabilities(value: Any) -> Numbers | None:
+def read_probabilities(value: Any) -> NumbersByOption | None:
     """Returns probabilities by option; None where there are none.
 
     Raises:
         ValueError: there is something else.
         Problem: a number is not between 0 and 1.
     """
-    found = read_object(value)
+    found = read_json_object(value)
     for name, one in (found or {}).items():
         if type(one) not in (int, float):
             raise ValueError
-        if not -ROUNDING <= one <= 1 + ROUNDING:
+        if not -PROBABILITY_ROUNDING <= one <= 1 + PROBABILITY_ROUNDING:
             raise Problem(f"{name!r} has {one}", "a number between 0 and 1")
     return found
 
 
-def read_number(value: Any) -> float | None:
+def read_finite_number(value: Any) -> float | None:
     """Returns a finite number, which is text in CSV; None where there is none.
 
     Raises:
@@ -301,8 +301,8 @@ def read_probability(value: Any) -> float | None:
     Raises:
         ValueError: it is no number between 0 and 1.
     """
-    number = read_number(value)
-    if number is not None and not -ROUNDING <= number <= 1 + ROUNDING:
+    number = read_finite_number(value)
+    if number is not None and not -PROBABILITY_ROUNDING <= number <= 1 + PROBABILITY_ROUNDING:
         raise ValueError
     return number
 
@@ -327,8 +327,8 @@ def read_vector(value: Any) -> list[float] | None:
     return numbers
 
 
-READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
-    "prompt": (read_text, "text"),
+COLUMN_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "prompt": (read_required_text, "text"),
     "text_pair": (read_optional_text, "text, or null for none"),
     "group": (read_optional_text, "text, or null for none"),
     "repetition": (read_repetition, "a whole number, counted from 0"),
@@ -344,9 +344,9 @@ READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "starts": (read_probabilities, "an object with the probability that the answer starts with each candidate"),
     "ends": (read_probabilities, "an object with the probability that the answer ends with each candidate"),
     "probability": (read_probability, "a number between 0 and 1"),
-    "score": (read_number, "a finite number"),
+    "score": (read_finite_number, "a finite number"),
     "vector": (read_vector, "a list of finite numbers"),
-    "source": (read_object, "an object that says where the response comes from"),
+    "source": (read_json_object, "an object that says where the response comes from"),
 }
 """How the value of each column is read, and what it should be."""
 

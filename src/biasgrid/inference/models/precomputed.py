@@ -15,13 +15,13 @@ from biasgrid.base.sections import Model
 from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
-from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, Choices
+from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
 from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
 """What a prompt of the file may be: the id of an item of a benchmark; as it was before it was rewritten; or all that is
 asked, with or without the system text, which is often the same for all."""
-PAIR = "pair"
+TEXT_AND_PAIR = "pair"
 """Text and second text apart, as rows with a `text_pair` have them."""
 SEPARATOR = "\0"
 """Stands between both."""
@@ -36,7 +36,7 @@ PSEUDO_LIKELIHOODS = "fill-mask"
 """The task of models whose options of several tokens may have more than 1 together."""
 
 
-class Asked(NamedTuple):
+class AnswerNeeds(NamedTuple):
     """What a dataset needs of answers.
 
     Attributes:
@@ -82,7 +82,7 @@ class PrecomputedAnswers(BackEnd):
         responses, faults = read_precomputed(path)
         if faults:
             raise InputError(faults)
-        asks = Asked(settings.task, settings.answer, settings.choices.get(LABELS, ()))
+        asks = AnswerNeeds(settings.task, settings.answer, settings.choices.get(LABELS, ()))
         places, faults = match_responses(path, responses, instances, asks)
         if faults:
             raise InputError(faults)
@@ -109,12 +109,12 @@ def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: s
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
     (file,) = section.source.files().values()
     responses, faults = read_precomputed(Path(file))
-    asks = Asked(section.task, answer, [*section.labels.values()])
+    asks = AnswerNeeds(section.task, answer, [*section.labels.values()])
     return faults or match_responses(Path(file), responses, instances, asks)[1]
 
 
 def match_responses(
-    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, asks: Asked
+    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, asks: AnswerNeeds
 ) -> tuple[pl.DataFrame, list[Fault]]:
     """Finds responses to instances.
 
@@ -130,13 +130,13 @@ def match_responses(
     """
     asked = with_whole_prompts(instances)
     found = answers_to_instances(table_of_responses(given), asked)
-    faults = [*unanswered_faults(path, asked, found)]
+    faults = [*missing_answer_faults(path, asked, found)]
     if not faults:
         kind = KINDS[asks.answer]
         ordered = asked.join(found, on="instance", maintain_order="left")
         answers, options = [given[place] for place in ordered["place"]], kind.options(asked, asks.classes)
         faults = [*kind.faults(path, answers, options)]
-        if isinstance(kind, Choices) and asks.task != PSEUDO_LIKELIHOODS:
+        if isinstance(kind, ChoiceKind) and asks.task != PSEUDO_LIKELIHOODS:
             faults += kind.sum_faults(path, answers, options)
     return found, faults
 
@@ -154,7 +154,7 @@ def prompt_key(response: PrecomputedResponse) -> str:
     return response.prompt if response.text_pair is None else f"{response.text_pair}{SEPARATOR}{response.prompt}"
 
 
-def unanswered_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
+def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
     """Yields that instances have no answer, or several that differ."""
     missing = asked.join(found, on="instance", how="anti")
     if len(missing):
@@ -173,7 +173,7 @@ def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
     """Adds all that is asked of each instance: with the system text, without it, and both texts apart."""
     texts = [*request_texts(instances)]
     return instances.with_columns(
-        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(PAIR),
+        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(TEXT_AND_PAIR),
         with_system=pl.Series([as_text(*each) for each in texts], dtype=pl.String),
         whole=pl.Series([text for _, text in texts], dtype=pl.String),
     )
@@ -190,7 +190,7 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
         `instance` and what is known of the responses of those that have one; several of instances without a group,
         where the file has different answers for several groups.
     """
-    named = [name for name in (*PROMPT_COLUMNS, PAIR, *MATCHING_KEYS) if name in instances.columns]
+    named = [name for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR, *MATCHING_KEYS) if name in instances.columns]
     asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
     told = given.with_columns(pl.col(REPETITION).cast(pl.String))
     known_of_each = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
@@ -198,7 +198,7 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
         rows.join(responses, left_on=[text, *keys], right_on=["prompt", *keys], maintain_order="left").select(
             "instance", *known_of_each, by=pl.lit(f"{text} {place}")
         )
-        for text in (*PROMPT_COLUMNS, PAIR)
+        for text in (*PROMPT_COLUMNS, TEXT_AND_PAIR)
         if text in named
         for place, (rows, responses, keys) in enumerate(ways_to_match(asked, told))
     ]

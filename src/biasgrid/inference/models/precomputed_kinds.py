@@ -12,16 +12,21 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.base.faults import Fault, first_few
-from biasgrid.base.precomputed_file import NUMBER_COLUMNS, ROUNDING, Numbers, PrecomputedResponse
+from biasgrid.base.precomputed_file import (
+    NUMERIC_ANSWER_COLUMNS,
+    PROBABILITY_ROUNDING,
+    NumbersByOption,
+    PrecomputedResponse,
+)
 from biasgrid.inference.engine.back_end import lists_of, numbered_values
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
 
 IMPORTED = "imported"
 """How options of a generative model were scored: by another project, whose log has their log-likelihoods."""
-GENERATIVE_TASK = "text-generation"
+WRITING_TASK = "text-generation"
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
-WRITTEN = "`answers: written` in the dataset"
+OR_WRITTEN = "`answers: written` in the dataset"
 NOUNS = {
     "scores": "log-likelihoods of options",
     "probabilities": "probabilities of options",
@@ -94,11 +99,11 @@ class AnswerKind(ABC):
         """Returns the columns of the predictions."""
 
 
-class Choices(AnswerKind):
+class ChoiceKind(AnswerKind):
     """Probabilities of options or classes, as they are or as log-likelihoods."""
 
     columns = ("probabilities",)
-    expected = f"a probability or a log-likelihood (`scores`) for each option, or {WRITTEN}"
+    expected = f"a probability or a log-likelihood (`scores`) for each option, or {OR_WRITTEN}"
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates of each instance, or the classes."""
@@ -118,7 +123,7 @@ class Choices(AnswerKind):
         """Yields the first answer whose options have more than 1 together; see `faults`."""
         for one, texts in zip(answers, options, strict=True):
             total = sum((one.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts))
-            if total > 1 + ROUNDING:
+            if total > 1 + PROBABILITY_ROUNDING:
                 problem = f"those of the options add up to {total:.6g}"
                 yield Fault(str(path), f"{one.where}, probabilities", problem, "at most 1 together")
                 return
@@ -130,20 +135,20 @@ class Choices(AnswerKind):
         are divided by it: what is made of answers are the shares of their candidates.
         """
         known = are_known(answered.options)
-        given = numbers_of(answered.options, [one.probabilities or {} for one in answered.answers])
-        logs = numbers_of(answered.options, [one.scores or {} for one in answered.answers], -np.inf)
+        given = numbers_by_option(answered.options, [one.probabilities or {} for one in answered.answers])
+        logs = numbers_by_option(answered.options, [one.scores or {} for one in answered.answers], -np.inf)
         has_logs = np.array([one.scores is not None for one in answered.answers], dtype=np.bool_)[:, None]
         largest = logs.max(axis=1, initial=-np.inf, keepdims=True)
         shift = np.where(np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0)
         columns = [lists_of("probabilities", np.where(has_logs, np.exp(logs - shift), given), known, pl.Float32)]
-        if answered.settings.task == GENERATIVE_TASK:
+        if answered.settings.task == WRITING_TASK:
             mass = np.where(has_logs, np.exp(logs), given).sum(axis=1).clip(max=1)
             scored_by = pl.repeat(IMPORTED, len(known), eager=True).cast(pl.Categorical)
             columns += [pl.Series("mass", mass, dtype=pl.Float32), scored_by.alias("scored_by")]
         return pl.DataFrame(columns)
 
 
-class Spans(AnswerKind):
+class SpanKind(AnswerKind):
     """The most probable span, and how probable each candidate is as its start and its end."""
 
     columns = ("starts", "ends")
@@ -172,7 +177,7 @@ class Spans(AnswerKind):
         sides = [
             lists_of(
                 name,
-                numbers_of(answered.options, [getattr(one, name) for one in answered.answers]),
+                numbers_by_option(answered.options, [getattr(one, name) for one in answered.answers]),
                 known,
                 pl.Float32,
             )
@@ -183,7 +188,7 @@ class Spans(AnswerKind):
         return pl.DataFrame([*sides, spans, pl.Series("probability", probability, dtype=pl.Float32)])
 
 
-class Texts(AnswerKind):
+class TextKind(AnswerKind):
     """Texts that a model wrote."""
 
     columns = ("response",)
@@ -203,7 +208,7 @@ class Texts(AnswerKind):
         return pl.DataFrame([responses, status["status"].cast(pl.Categorical)])
 
 
-class Scores(AnswerKind):
+class TextScoreKind(AnswerKind):
     """A score of each text."""
 
     columns = ("score",)
@@ -214,7 +219,7 @@ class Scores(AnswerKind):
         return pl.DataFrame([numbers_of_texts(answered, pl.Float32), whole_texts(answered)])
 
 
-class Likelihoods(AnswerKind):
+class LikelihoodKind(AnswerKind):
     """A score of each sentence: a larger one means more likely. It is null where it could not be computed."""
 
     columns = ("score",)
@@ -232,7 +237,7 @@ class Likelihoods(AnswerKind):
         return pl.DataFrame([numbers_of_texts(answered, pl.Float64), whole_texts(answered), named])
 
 
-class Vectors(AnswerKind):
+class VectorKind(AnswerKind):
     """A vector for each text, all of one length."""
 
     columns = ("vector",)
@@ -254,28 +259,28 @@ class Vectors(AnswerKind):
         vectors: FloatArray = np.array([one.vector for one in answered.answers], dtype=np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         # What has length 1 but for rounding stays as it is.
-        scaled = np.where(np.abs(lengths - 1) <= ROUNDING, vectors, vectors / lengths)
+        scaled = np.where(np.abs(lengths - 1) <= PROBABILITY_ROUNDING, vectors, vectors / lengths)
         column = pl.Series("vector", scaled.astype(np.float32)).cast(pl.List(pl.Float32))
         return pl.DataFrame([column, whole_texts(answered)])
 
 
 KINDS: Mapping[str, AnswerKind] = {
-    "choice": Choices(),
-    "span": Spans(),
-    "text": Texts(),
-    "score": Scores(),
-    LIKELIHOOD: Likelihoods(),
-    "vector": Vectors(),
+    "choice": ChoiceKind(),
+    "span": SpanKind(),
+    "text": TextKind(),
+    "score": TextScoreKind(),
+    LIKELIHOOD: LikelihoodKind(),
+    "vector": VectorKind(),
 }
 """All kinds by name: the modules of `tables.answers`."""
 
 
 def number_columns(one: PrecomputedResponse) -> list[str]:
     """Returns the columns of numbers that an answer has."""
-    return [name for name in NUMBER_COLUMNS if getattr(one, name) is not None]
+    return [name for name in NUMERIC_ANSWER_COLUMNS if getattr(one, name) is not None]
 
 
-def missing_options(column: str, values: Numbers, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def missing_options(column: str, values: NumbersByOption, options: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yields the first option without a number; see `AnswerKind.faults_of_answer`."""
     lacking = [text for text in options if text not in values]
     if lacking:
@@ -295,7 +300,7 @@ def shape_of(options: Options) -> tuple[int, int]:
     return len(options), len(options[0]) if options else 0
 
 
-def numbers_of(options: Options, values: Sequence[Numbers], otherwise: float = 0.0) -> FloatArray:
+def numbers_by_option(options: Options, values: Sequence[NumbersByOption], otherwise: float = 0.0) -> FloatArray:
     """Returns the numbers of options, shape (instances, options); `otherwise` where one has none."""
     # No option is called "": what an instance has not is looked up under that name.
     rows = [[one.get(text or "", otherwise) for text in texts] for texts, one in zip(options, values, strict=True)]
