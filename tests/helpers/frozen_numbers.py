@@ -22,7 +22,7 @@ from biasgrid.tables.measures import MEASURE_KEYS
 FROZEN = Path(__file__).parents[1] / "frozen"
 NUMBERS = FROZEN / "numbers"
 CONFIG = "frozen/config.yaml"
-TABLES = ("sums", "measures", "intervals", "design", "comparisons", "ranks", "agreement", "summary", "convergence")
+TABLES = ("sums", "measures", "intervals", "design", "comparisons", "ranks", "agreement", "summary")
 """Tables of results: folders of them, or one file."""
 PAGE = "page"
 """The data of the page, which is no table."""
@@ -35,7 +35,6 @@ KEYS = (
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """How far a number may be from the frozen one, on any processor."""
 SHOWN = 10
-NOT_FROZEN = ("run", "facts.version")
 VALUES = {"where": pl.String, "number": pl.Float64, "text": pl.String}
 
 
@@ -124,7 +123,7 @@ def tables_of(results: Path) -> dict[str, pl.DataFrame]:
 
 
 def page_values(results: Path) -> pl.DataFrame:
-    """Returns the numbers and texts of the page's data by their places; what hangs on the machine is left out."""
+    """Returns the numbers and texts of the page's data by their places; none of them depends on the machine."""
     blocks = Page((results / "report/index.html").read_text()).blocks
     rows = [row for name, content in sorted(blocks.items()) for row in leaves(name, content)]
     return pl.DataFrame(rows, schema=VALUES, orient="row")
@@ -132,7 +131,7 @@ def page_values(results: Path) -> pl.DataFrame:
 
 def leaves(where: str, content: Any) -> Iterator[tuple[str, float | None, str | None]]:
     """Yields the numbers and texts in nested objects and lists."""
-    if any(where == name or where.startswith(f"{name}.") for name in NOT_FROZEN) or content is None:
+    if content is None:
         return
     if isinstance(content, dict | list):
         items = content.items() if isinstance(content, dict) else enumerate(content)
