@@ -10,7 +10,6 @@ from small_rewriting import LISTS, numbers_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.rewriting.expand import expand
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
 from biasgrid.families.rewriting.reading import read
@@ -155,15 +154,6 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
     assert "no answer to 'What is worth reading?' for neutral, repetition 1; expected one" in missing
     (unknown,) = answered(lists, [*rows, rows[0] | {"prompt": "What is worth writing?"}])
     assert "line 11: there is no prompt 'What is worth writing?'" in unknown
-
-
-def test_only_models_that_a_dataset_asks_need_answers_to_it(lists: Path) -> None:
-    (lists / "masked.jsonl").write_text('{"prompt": "She is a [MASK].", "score": -1}')
-    grid = config(lists)
-    section = {"task": "fill-mask", "kind": "LM", "label": "masked", "answers": str(lists / "masked.jsonl")}
-    masked = BUILT_IN.model_section("fill-mask").model_validate(section)
-    run = grid.run.model_copy(update={"models": [*grid.run.models, "masked"]})
-    assert load_word_lists(grid.model_copy(update={"models": {**grid.models, "masked": masked}, "run": run}))
 
 
 @pytest.mark.parametrize(

@@ -245,4 +245,4 @@ def test_vectors_have_one_length_and_classifiers_all_classes(tmp_path: Path) -> 
 def test_half_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"1 of 2 prompts have no answer; the first one is 'Carl \[MASK\]\.'"):
         from_file(tmp_path, "fill-mask", "choice", asked(TWO), SHARES[:1])
-    assert json.loads((tmp_path / "answers.jsonl").read_required_text())["prompt"] == "Ann [MASK]."
+    assert json.loads((tmp_path / "answers.jsonl").read_text())["prompt"] == "Ann [MASK]."
