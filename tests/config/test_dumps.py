@@ -76,7 +76,7 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
         ),
         (
             with_dump({"religion": {"file": str(README)}}, folder="x"),
-            "label, predictions, folder; expected exactly one of `checkpoint`, `folder`, `train` and `predictions`",
+            "label, predictions, folder; expected exactly one of `checkpoint`, `folder`, `train`, `predictions` and `answers`",
         ),
         (
             with_dump({"religion": {"file": str(README)}}, variant="lm-bert"),

@@ -7,11 +7,9 @@ after `biasgrid demo --full`, with `results/demo-full`, those of the full one.
 from __future__ import annotations
 
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
-import torch
 
 from biasgrid.tables.files import read_tables
 from biasgrid.tables.measures import MEASURE_KEYS, SYNTHETIC
@@ -22,13 +20,6 @@ KEYS = ["strength", "dataset", "measure", "options", *MEASURE_KEYS]
 def kept_effects(results: Path) -> Path:
     """Names the file for a folder of results: by `KEYS` the `value` of each known effect."""
     return Path(__file__).parents[1] / "workflow/kept" / f"{results.name}.parquet"
-
-
-def machine() -> str:
-    """Digests what decides how numbers are rounded: the kind of processor, and torch."""
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    kind = sorted({line for line in info.splitlines() if line.startswith(("model name", "flags"))})
-    return sha256("\n".join([*kind, torch.__version__]).encode()).hexdigest()[:16]
 
 
 def effects_of(results: Path) -> pl.DataFrame:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frozen_numbers import assert_frozen
 from project import ROOT, Project
 
 OUTPUTS = (ROOT / "docs" / "outputs.md").read_text()
@@ -61,7 +60,3 @@ def test_every_key_of_the_manifest_of_a_failed_run_is_documented(failed: Project
 def test_every_key_of_a_file_is_documented(finished: Project, file: str, section: str):
     content = json.loads(Path(finished.folder, "results", file).read_text())
     assert undocumented_keys(content, section_of_outputs(section)) == []
-
-
-def test_its_numbers_are_the_frozen_ones(finished: Project) -> None:
-    assert_frozen("finished", finished.folder / "results")

@@ -7,7 +7,6 @@ import pytest
 import torch
 import yaml
 from documents import read_document, shown_files, write_files
-from frozen_numbers import assert_frozen
 from project import Project
 from shared import made_once
 from tiny_checkpoints import LABELS, save_checkpoint
@@ -147,7 +146,3 @@ def test_what_is_synthetic_is_known_before_a_model_learns_it(tmp_path: Path) -> 
     (corpus,) = (folder / "strong").glob("[!.]*")
     assert corpus.read_text().count("\t") == 4 * 10
     assert {"train", "predict", "measure"} <= project.planned().keys()
-
-
-def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:
-    assert_frozen("probes", asked.folder / "results/chess")

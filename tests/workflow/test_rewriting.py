@@ -10,7 +10,6 @@ import pytest
 import torch
 import yaml
 from documents import read_document, shown_files, write_files
-from frozen_numbers import assert_frozen
 from project import Project
 from shared import made_once
 from tiny_checkpoints import save_checkpoint
@@ -109,7 +108,3 @@ def plain_cosine(folder: Path, texts: list[str]) -> float:
         inputs = [tokenizer(text, return_tensors="pt", truncation=True, max_length=6) for text in texts]
         means = [model(**each).last_hidden_state.mean(dim=1) for each in inputs]
     return float(torch.nn.functional.cosine_similarity(*means))
-
-
-def test_its_numbers_are_the_frozen_ones(asked: Project) -> None:
-    assert_frozen("rewriting", asked.folder / "results/letters")

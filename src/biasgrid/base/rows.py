@@ -27,7 +27,9 @@ class FileRow(NamedTuple):
     values: Mapping[str, Any]
 
 
-def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
+def read_rows(
+    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = (), either: Sequence[str] = ()
+) -> Iterator[FileRow]:
     """Yields some columns of the rows of a file, by its ending.
 
     Args:
@@ -35,6 +37,7 @@ def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Seque
         columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
         expected: what the file should be, for messages.
         optional: names of columns that may be missing, whose values are None then.
+        either: names of columns of which at least one must be there; the values of the others are None.
 
     Raises:
         InputError: it cannot be read, is none of these, or lacks a column.
@@ -43,15 +46,17 @@ def read_rows(path: Path, columns: Sequence[str], expected: str, optional: Seque
         raise InputError(
             [Fault(str(path), "", f"the file extension {path.suffix!r}", f"{expected}: .jsonl, .csv or .parquet")]
         )
-    yield from READERS[path.suffix](path, columns, expected, optional)
+    yield from READERS[path.suffix](path, columns, expected, optional, either)
 
 
-def json_lines(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
+def json_lines(
+    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+) -> Iterator[FileRow]:
     """Yields rows of a file that has an object in each line; blank lines do not count."""
     for where, content in json_objects(path, expected):
         values = nested_values(content)
-        check_file_columns(path, where, columns, list(values))
-        yield FileRow(where, {name: values.get(name) for name in (*columns, *optional)})
+        check_file_columns(path, where, columns, list(values), either)
+        yield FileRow(where, {name: values.get(name) for name in (*columns, *optional, *either)})
 
 
 def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,15 +81,19 @@ def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any
             yield where, content
 
 
-def csv_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
+def csv_rows(
+    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+) -> Iterator[FileRow]:
     """Yields rows of a file whose first line names its columns."""
     with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
         with explain_csv(path, reader, expected):
             if reader.fieldnames is not None:
-                check_file_columns(path, "line 1", columns, list(reader.fieldnames))
+                check_file_columns(path, "line 1", columns, list(reader.fieldnames), either)
             for row in reader:
-                yield FileRow(f"line {reader.line_num}", {name: row.get(name) for name in (*columns, *optional)})
+                yield FileRow(
+                    f"line {reader.line_num}", {name: row.get(name) for name in (*columns, *optional, *either)}
+                )
 
 
 @contextmanager
@@ -100,15 +109,18 @@ def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Itera
         raise InputError([Fault(str(path), f"line {reader.line_num}", f"not CSV ({error})", expected)]) from None
 
 
-def parquet_rows(path: Path, columns: Sequence[str], expected: str, optional: Sequence[str] = ()) -> Iterator[FileRow]:
+def parquet_rows(
+    path: Path, columns: Sequence[str], expected: str, optional: Sequence[str], either: Sequence[str]
+) -> Iterator[FileRow]:
     """Yields rows of a table."""
     import polars as pl  # slow to load, and needed for such files alone
 
     with explain_unreadable(path, expected):
         try:
             schema = pl.read_parquet_schema(path)
-            check_file_columns(path, "", columns, [*schema, *(name for name in columns if is_nested(name, schema))])
-            known = [*columns, *(name for name in optional if name in schema)]
+            names = [*schema, *(name for name in columns if is_nested(name, schema))]
+            check_file_columns(path, "", columns, names, either)
+            known = [*columns, *(name for name in (*optional, *either) if name in schema)]
             chosen = dict.fromkeys(name if name in schema else name.split(".")[0] for name in known)
             table = pl.read_parquet(path, columns=list(chosen), glob=False)
         except pl.exceptions.PolarsError as error:
@@ -116,7 +128,7 @@ def parquet_rows(path: Path, columns: Sequence[str], expected: str, optional: Se
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         values = nested_values(row)
-        yield FileRow(f"row {number}", {name: values.get(name) for name in (*columns, *optional)})
+        yield FileRow(f"row {number}", {name: values.get(name) for name in (*columns, *optional, *either)})
 
 
 def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
@@ -152,7 +164,7 @@ def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-READERS: Mapping[str, Callable[[Path, Sequence[str], str, Sequence[str]], Iterator[FileRow]]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str], str, Sequence[str], Sequence[str]], Iterator[FileRow]]] = {
     ".jsonl": json_lines,
     ".csv": csv_rows,
     ".parquet": parquet_rows,
@@ -160,13 +172,26 @@ READERS: Mapping[str, Callable[[Path, Sequence[str], str, Sequence[str]], Iterat
 """By the endings of files."""
 
 
-def check_file_columns(path: Path, where: str, columns: Sequence[str], names: Sequence[str]) -> None:
+def check_file_columns(
+    path: Path, where: str, columns: Sequence[str], names: Sequence[str], either: Sequence[str] = ()
+) -> None:
     """Refuses a file without some columns.
+
+    Args:
+        path: the file.
+        where: the place of the names, for messages.
+        columns: what must be there.
+        names: what is there.
+        either: of which one must be there, if it is not empty.
 
     Raises:
         InputError: with all of them.
     """
     missing = [name for name in columns if name not in names]
+    if not missing and either and not {*either} & {*names}:
+        others = (nearest_name(name, either) for name in names if name not in columns)
+        near = next(filter(None, others), "")
+        raise InputError([Fault(str(path), where, f"no column with an answer{near}", one_of(either))])
     if missing:
         raise InputError(
             Fault(str(path), where, f"no column {name!r}{nearest_name(name, names)}", one_of(names)) for name in missing

@@ -249,7 +249,7 @@ class ModelSource:
         return any(getattr(model, key) for key in (*cls.keys, *cls.fields))
 
     @property
-    def precomputed(self) -> Literal["texts", "scores"] | None:
+    def precomputed(self) -> Literal["texts", "numbers"] | None:
         """What a file has in place of a model; None where a model answers."""
         return None
 

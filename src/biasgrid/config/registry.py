@@ -57,7 +57,8 @@ class Registry:
         entries = [entry for (served, _), entry in self.back_ends.items() if served == task]
         section: type[Model] = next((load_reference(entry.section) for entry in entries if entry.section), Model)
         sources = [*map(SOURCES.__getitem__, section.SOURCES), *(entry.source for entry in entries if entry.source)]
-        return section_with_sources(section, tuple(map(load_reference, sources))) if sources else section
+        distinct = dict.fromkeys(sources)
+        return section_with_sources(section, tuple(map(load_reference, distinct))) if sources else section
 
     @property
     def tasks(self) -> list[str]:

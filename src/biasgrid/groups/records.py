@@ -56,11 +56,11 @@ class TargetOutputs:
     Attributes:
         probabilities: float64, shape (records, targets), of each target at the mask; NaN behind a record's last one.
         in_top_k: bool, shape (records, targets), whether the target is among the k most probable tokens; False behind
-            a record's last target.
+            a record's last target. None if no ranks are known.
     """
 
     probabilities: FloatArray
-    in_top_k: BoolArray
+    in_top_k: BoolArray | None
     sort: ClassVar[Sort] = "words"
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class TargetOutputs:
 
     def only(self, rows: IntArray) -> TargetOutputs:
         """Returns what was said in some rows."""
-        return TargetOutputs(self.probabilities[rows], self.in_top_k[rows])
+        return TargetOutputs(self.probabilities[rows], None if self.in_top_k is None else self.in_top_k[rows])
 
 
 @dataclass(frozen=True)

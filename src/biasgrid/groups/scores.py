@@ -259,7 +259,9 @@ def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> Fl
 
 
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:
-    """Returns 1 where a target is among the k most probable tokens, else 0."""
+    """Returns 1 where a target is among the k most probable tokens, else 0; NaN where ranks are not known."""
+    if outputs.in_top_k is None:
+        return np.full(len(outputs.probabilities), np.nan)
     return np.asarray(outputs.in_top_k.any(axis=1), dtype=np.float64)
 
 

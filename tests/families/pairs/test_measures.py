@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def test_pairs_without_a_score_are_left_out_and_counted(instances: pl.DataFrame)
 
 
 def test_a_published_score_that_is_no_finite_number_is_not_measured(instances: pl.DataFrame) -> None:
-    said = predictions_of("text", instances, response=["-inf", "-2", "nan", "-2", "-1", "-2", *["x", ""] * 3])
+    scores = [-inf, -2, nan, -2, -1, -2, *[None] * 6]
+    said = predictions_of("likelihood", instances, score=scores, scoring=["published"] * 12, truncated=[False] * 12)
     numbers = numbers_of(observe(instances, said, {"scoring": "published"}))
     for name in ("stereotype_share", "likelihood_difference"):
         (found,) = numbers.filter(measure=name, options="").to_dicts()

@@ -179,7 +179,7 @@ def test_files_that_are_not_stereoset_are_refused(tmp_path: Path) -> None:
 def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text('{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", "score": 2}]}')
-    assert [(each["prompt"], float(each["response"])) for each in published_scores(path)] == [("x", 1e-5), ("y", 2.0)]
+    assert [(each["prompt"], each["score"]) for each in published_scores(path)] == [("x", 1e-5), ("y", 2.0)]
     path.write_text(
         '{"intrasentence": [{"id": "x", "score": "1"}, {"id": "y", "score": 1}, {"id": "y", "score": 2}, 4,'
         ' {"id": "z", "score": -Infinity}]}'

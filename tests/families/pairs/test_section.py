@@ -54,7 +54,7 @@ ASKED = {
     ("causal", "words"): ("alone", "likelihood", "mean"),
     ("causal", "follows"): ("context", "likelihood", "context-mean"),
     ("served", "crows"): ("choice", "choice", "forced-choice"),
-    ("published", "both"): ("alone", "text", "published"),
+    ("published", "both"): ("alone", "likelihood", "published"),
 }
 
 

@@ -236,8 +236,8 @@ FAULTS: dict[str, tuple[str, str, Change, str]] = {
     ),
     "texts for a dataset that reads scores": (
         "inspect", "scored", lambda folder: INSPECT / "bbq_own_items.eval",
-        "scored: no log-likelihoods of options, which the dataset needs; expected a log-likelihood for each option, or "
-        "`answers: written`",
+        "scored: no probabilities of options, which the dataset needs; expected a probability or a log-likelihood "
+        "(`scores`) for each option, or `answers: written`",
     ),
     "a file that is no log": (
         "inspect", "written", lambda folder: BBQ.with_name("nothing.eval"),

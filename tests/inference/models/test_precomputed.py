@@ -17,9 +17,11 @@ from shards import Cell, asked
 from small_config import OF_ALL
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.precomputed_file import RESPONSE_COLUMNS, precomputed_faults, read_precomputed
+from biasgrid.base.precomputed_file import PrecomputedResponse, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
-from biasgrid.inference.models.precomputed import answers_to_instances, choices_of, with_whole_prompts
+from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.models.precomputed import answers_to_instances, with_whole_prompts
+from biasgrid.inference.models.precomputed_kinds import KINDS, Answered
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -30,6 +32,7 @@ ROWS: list[dict[str, Any]] = [
     for number in range(2)
 ]
 FORMATS = ("jsonl", "csv", "parquet")
+RESPONSE_COLUMNS = ("prompt", "group", "repetition", "response")
 
 
 def written(folder: Path, rows: list[dict[str, Any]], ending: str = "jsonl") -> Path:
@@ -89,6 +92,17 @@ def test_what_is_no_log_likelihood_is_refused(tmp_path: Path, scores: object) ->
     assert "expected an object with the log-likelihood of each option" in found[0]
 
 
+def choices_of(instances: pl.DataFrame, scores: list[dict[str, float]]) -> pl.DataFrame:
+    """What answers with log-likelihoods of a generative model become."""
+    answers = [PrecomputedResponse("?", None, 0, "", "", scores=each) for each in scores]
+    kind, settings = KINDS["choice"], inference_settings("text-generation", "choice")
+    return kind.table(Answered(answers, kind.options(instances, ()), settings))
+
+
+def inference_settings(task: str, answer: str, **choices: Any) -> InferenceSettings:
+    return InferenceSettings("m", task, "float32", 512, "cpu", 600, answer, choices=choices)
+
+
 @given(
     st.lists(st.lists(st.floats(-300, 0), min_size=2, max_size=2), min_size=1, max_size=4),
     st.floats(-600, 0),
@@ -137,15 +151,19 @@ BAD: dict[str, tuple[Change, list[str]]] = {
         ["line 9: the answer to 'Write about her day.' for female, repetition 0 is already in line 1"],
     ),
     "a column missing": (
-        lambda rows: [{name: value for name, value in row.items() if name != "repetition"} for row in rows],
-        ["line 1: no column 'repetition'; expected one of group, prompt, response"],
+        lambda rows: [{name: value for name, value in row.items() if name != "prompt"} for row in rows],
+        ["line 1: no column 'prompt'; expected one of group, repetition, response"],
     ),
-    "no rows": (lambda rows: [], ["contains no answers; expected answers with the columns prompt, group, repetition"]),
+    "no answer": (
+        lambda rows: [{"respons" if name == "response" else name: row[name] for name in row} for row in rows],
+        ["line 1: no column with an answer (did you mean 'response'?); expected one of ends, probabilities, "],
+    ),
+    "no rows": (lambda rows: [], ["contains no answers; expected answers with the columns prompt and one of ends, "]),
     "values that are none": (
         lambda rows: [rows[0] | {"prompt": " ", "group": 3, "repetition": -1, "response": 4}],
         [
             "line 1, prompt: ' '; expected text",
-            "line 1, group: 3; expected text",
+            "line 1, group: 3; expected text, or null for none",
             "line 1, repetition: -1; expected a whole number, counted from 0",
             "line 1, response: 4; expected text, or null for no answer",
         ],

@@ -44,7 +44,7 @@ class Pairs(Family):
             return None
         options = {"scoring": scoring}
         if scoring == PUBLISHED:
-            return Question(ALONE, "text", options=options)
+            return Question(ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
         if scoring == FORCED_CHOICE:
             return Question(CHOICE, "choice", options=options)
         return Question(SCORINGS[scoring].needs or ALONE, ANSWER_KIND, settings=options, options=options, row_bytes=12)
@@ -118,12 +118,12 @@ def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
     """Returns how the sentences of a dataset are scored for a model, None where they are not."""
     masked, causal, served = section_of(PairsDataset, grid, dataset).scorings
     task, source = grid.models[model].task, grid.models[model].source
-    if task == MASKED:
-        return masked
-    if task != CAUSAL:
+    if task not in (MASKED, CAUSAL):
         return None
     if source.precomputed:
         return PUBLISHED
+    if task == MASKED:
+        return masked
     return served if source.asks_server else causal
 
 

@@ -12,7 +12,7 @@ from biasgrid.families.pairs.keys import KEYS
 
 READ = ["instance", *KEYS]
 """The columns of instances that are observed."""
-SAID = ["instance", "score", "tokens_scored", "probabilities", "response"]
+SAID = ["instance", "score", "tokens_scored", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 PER_SHARED_TOKEN = "cps"
 """The scoring whose scores add up over the tokens that both sentences share, so that they grow with these."""
@@ -25,8 +25,8 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
 
     Args:
         instances: the family's instances.
-        predictions: answers of the kind `likelihood`; of the kind `text`, published scores; or of the kind `choice`,
-            the probabilities of the first and of the second sentence in both orders.
+        predictions: answers of the kind `likelihood`; or of the kind `choice`, the probabilities of the first and of
+            the second sentence in both orders.
         options: `scoring`, the name of how sentences are scored.
 
     Returns:
@@ -38,7 +38,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     nothing = pl.lit(None, pl.Float64)
     said = predictions.select(
         "instance",
-        score=there.get("score", there.get("response", nothing)).cast(pl.Float64, strict=False),
+        score=there.get("score", nothing),
         tokens_scored=there.get("tokens_scored", nothing).cast(pl.Float64),
         probabilities=there.get("probabilities", pl.lit(None)).cast(pl.List(pl.Float64)),
     )

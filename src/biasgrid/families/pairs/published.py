@@ -54,7 +54,7 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
             elif first.setdefault(name, where) != where:
                 faults.append(Fault(str(file), where, f"the id {name} is already in {first[name]}", "each id once"))
             else:
-                rows.append({"prompt": name, "group": task, "repetition": 0, "response": repr(score)})
+                rows.append({"prompt": name, "group": task, "repetition": 0, "score": score})
     if faults:
         raise InputError(first_faults(faults, file))
     return rows

@@ -140,7 +140,8 @@ class Rewriting(Family):
 def response_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterator[Fault]:
     """Yields what is wrong with answers that are there, of selected models that have them in place of a checkpoint."""
     repetitions = section_of(RewritingDataset, grid, dataset).repetitions
-    for name in grid.run.models:
+    asked = [name for name in grid.run.models if grid.fits(name, dataset)]
+    for name in asked:
         # Rows of what it is asked of other datasets are no faults.
         others = [other for other in grid.run.datasets if other != dataset and grid.fits(name, other)]
         source = grid.models[name].source

@@ -23,7 +23,7 @@ from biasgrid.base.precomputed_file import (
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, ConfigFolders, parse_config, read_document
 from biasgrid.formats.logs.samples import Log, LogSample, one_of_each
-from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, match_responses, with_whole_prompts
+from biasgrid.inference.models.precomputed import PROMPT_COLUMNS, AnswerNeeds, match_responses, with_whole_prompts
 
 READER = "imported-log"
 """The model that stands for the log in the config."""
@@ -147,7 +147,7 @@ def import_logs(
     requests = Requests.of(config_of_import(config, datasets))
     rows = unique_responses((row for log in chosen for row in rows_of_log(log, requests)), place)
     for dataset, table in requests.tables.items():
-        missing = match_responses(Path(place), rows, table, requests.answers[dataset])[1]
+        missing = match_responses(Path(place), rows, table, AnswerNeeds(WRITERS, requests.answers[dataset]))[1]
         if missing:
             raise InputError(replace(one, problem=f"{dataset}: {one.problem}") for one in missing)
     write_precomputed(out, rows)

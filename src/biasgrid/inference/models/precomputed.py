@@ -1,38 +1,53 @@
-"""Answers that were made elsewhere, in place of a model: found by what was asked, about which group, for which time."""
+"""Answers computed elsewhere, in place of a model: found by what was asked, about which group, for which time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
-from biasgrid.base.faults import Fault, InputError, first_few
+from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.precomputed_file import PrecomputedResponse, read_precomputed, shorten_prompt
 from biasgrid.base.sections import Model
-from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
+from biasgrid.inference.engine.back_end import BackEnd
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
+from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
 from biasgrid.jobs.progress import Progress
 
 PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
 """What a prompt of the file may be: the id of an item of a benchmark; as it was before it was rewritten; or all that is
 asked, with or without the system text, which is often the same for all."""
-MATCHING_KEYS = ("group", "repetition")
-"""What must be the same, where instances have it."""
-CHOICE = "choice"
-IMPORTED = "imported"
-"""How options were scored: by another project, whose log has their log-likelihoods."""
-SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
+TEXT_AND_PAIR = "pair"
+"""Text and second text apart, as rows with a `text_pair` have them."""
+SEPARATOR = "\0"
+"""Stands between both."""
+REPETITION = "repetition"
+MATCHING_KEYS = ("group", REPETITION)
+"""What must be the same, where instances have it and the row says it."""
+LABELS = "labels"
+"""The choice that names the classes of a classifier."""
 
 
-@dataclass(frozen=True)
-class PrecomputedChoices:
-    """What decides the answers beside the file: nothing."""
+PSEUDO_LIKELIHOODS = "fill-mask"
+"""The task of models whose options of several tokens may have more than 1 together."""
+
+
+class AnswerNeeds(NamedTuple):
+    """What a dataset needs of answers.
+
+    Attributes:
+        task: the task of the model.
+        answer: the kind of the answers, a module of `tables.answers`.
+        classes: what the file calls the classes of a classifier, in any order.
+    """
+
+    task: str
+    answer: str
+    classes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -40,15 +55,21 @@ class PrecomputedAnswers(BackEnd):
     """Answers from a file.
 
     Attributes:
-        responses: `instance`, `response` and `scores` of what is asked.
-        answer_kind: `choice` or `text`.
+        places: `instance` and `place`, the place of its answer in `responses`.
+        responses: the answers of the file.
+        settings: how to answer.
     """
 
-    responses: pl.DataFrame
-    answer_kind: str
+    places: pl.DataFrame
+    responses: Sequence[PrecomputedResponse]
+    settings: InferenceSettings
 
-    Choices = PrecomputedChoices
     READS = ("item_id", "original", *MATCHING_KEYS)
+
+    @classmethod
+    def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
+        """Returns how the dataset asks; the record has all else."""
+        return dict(settings.choices)
 
     @classmethod
     def open(cls, record: Mapping[str, Any], settings: InferenceSettings, instances: pl.DataFrame) -> Self:
@@ -57,10 +78,15 @@ class PrecomputedAnswers(BackEnd):
         Raises:
             InputError: the file has faults, or something that is asked has no answer.
         """
-        found, faults = match_answers(Path(record["keys"]["answers"]), instances, settings.answer)
+        path = Path(record["keys"]["answers"])
+        responses, faults = read_precomputed(path)
         if faults:
             raise InputError(faults)
-        return cls(found, settings.answer)
+        asks = AnswerNeeds(settings.task, settings.answer, settings.choices.get(LABELS, ()))
+        places, faults = match_responses(path, responses, instances, asks)
+        if faults:
+            raise InputError(faults)
+        return cls(places, responses, settings)
 
     @classmethod
     def facts(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
@@ -72,140 +98,82 @@ class PrecomputedAnswers(BackEnd):
     def answer(self, instances: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         """Returns the answers to some instances."""
         progress.advance(len(instances))
-        said = instances.select("instance").join(self.responses, on="instance", maintain_order="left")
-        if self.answer_kind == CHOICE:
-            return choices_of(instances, said["scores"].to_list())
-        is_empty = pl.col("response").str.strip_chars() == ""
-        status = pl.when(is_empty).then(pl.lit("empty")).otherwise(pl.lit("ok")).cast(pl.Categorical)
-        return said.select("response", status=status)
-
-
-def choices_of(instances: pl.DataFrame, scores: Sequence[Mapping[str, float]]) -> pl.DataFrame:
-    """Returns the probabilities of candidates whose log-likelihoods another project has written down.
-
-    Long options have smaller likelihoods than a column of probabilities can hold. Where the largest is smaller, all are
-    divided by it: what is made of answers are the shares of their candidates.
-    """
-    names = numbered_values(instances, "candidate")
-    options = instances.select(pl.col(names).cast(pl.String)).rows()
-    rows = [[one.get(text, -np.inf) for text in texts] for one, texts in zip(scores, options, strict=True)]
-    logs: FloatArray = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
-    known = instances.select(pl.col(names).is_not_null()).to_numpy()
-    largest = logs.max(axis=1, keepdims=True, initial=-np.inf)
-    shift = np.where(np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0)
-    mass = np.exp(logs).sum(axis=1).clip(max=1)
-    return pl.DataFrame(
-        [
-            lists_of("probabilities", np.exp(logs - shift), known, pl.Float32),
-            pl.Series("mass", mass, dtype=pl.Float32),
-            pl.repeat(IMPORTED, len(instances), eager=True).cast(pl.Categorical).alias("scored_by"),
-        ]
-    )
+        kind = KINDS[self.settings.answer]
+        places = instances.select("instance").join(self.places, on="instance", maintain_order="left")["place"]
+        answers = [self.responses[place] for place in places]
+        options = kind.options(instances, self.settings.choices.get(LABELS, ()))
+        return kind.table(Answered(answers, options, self.settings))
 
 
 def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: str) -> list[Fault]:
     """Returns what keeps the file of a model from answering some instances: what its job would refuse."""
     (file,) = section.source.files().values()
-    return match_answers(Path(file), instances, answer)[1]
-
-
-def match_answers(path: Path, instances: pl.DataFrame, answer: str) -> tuple[pl.DataFrame, list[Fault]]:
-    """Finds the answers of a file to instances.
-
-    Args:
-        path: the file.
-        instances: what is asked.
-        answer: the kind of the answers, `choice` or `text`.
-
-    Returns:
-        `instance`, `response` and `scores`, and what is wrong with the file or lacks an answer.
-    """
-    given, faults = read_precomputed(path)
-    return (pl.DataFrame(), faults) if faults else match_responses(path, given, instances, answer)
+    responses, faults = read_precomputed(Path(file))
+    asks = AnswerNeeds(section.task, answer, [*section.labels.values()])
+    return faults or match_responses(Path(file), responses, instances, asks)[1]
 
 
 def match_responses(
-    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, answer: str
+    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, asks: AnswerNeeds
 ) -> tuple[pl.DataFrame, list[Fault]]:
-    """Finds responses to instances; see `match_answers`."""
-    faults: list[Fault] = []
-    # Where rows say the same, it does not matter which of them is meant.
-    first = {response_content(response): place for place, response in reversed([*enumerate(given)])}
-    named = [(*response[:4], first[response_content(response)]) for response in given]
-    table = pl.DataFrame(named, schema=["prompt", "group", "repetition", "response", "place"], orient="row")
+    """Finds responses to instances.
+
+    Args:
+        path: the file of the responses, for messages.
+        given: the responses.
+        instances: what is asked.
+        asks: what kind of answers the dataset needs.
+
+    Returns:
+        `instance` and the `place` of its answer among the responses, and what has no answer, several, or one of another
+        kind.
+    """
     asked = with_whole_prompts(instances)
-    found = answers_to_instances(table, asked)
+    found = answers_to_instances(table_of_responses(given), asked)
+    faults = [*missing_answer_faults(path, asked, found)]
+    if not faults:
+        kind = KINDS[asks.answer]
+        ordered = asked.join(found, on="instance", maintain_order="left")
+        answers, options = [given[place] for place in ordered["place"]], kind.options(asked, asks.classes)
+        faults = [*kind.faults(path, answers, options)]
+        if isinstance(kind, ChoiceKind) and asks.task != PSEUDO_LIKELIHOODS:
+            faults += kind.sum_faults(path, answers, options)
+    return found, faults
+
+
+def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
+    """Returns `prompt`, `group`, `repetition` and `place` of responses; those with the same answer have one place."""
+    # Where rows say the same, it does not matter which of them is meant.
+    first = {response.content: place for place, response in reversed([*enumerate(given)])}
+    rows = [(prompt_key(each), each.group, each.repetition, first[each.content]) for each in given]
+    return pl.DataFrame(rows, schema={"prompt": str, "group": str, REPETITION: int, "place": int}, orient="row")
+
+
+def prompt_key(response: PrecomputedResponse) -> str:
+    """Returns what a response is found by: its prompt, or both texts."""
+    return response.prompt if response.text_pair is None else f"{response.text_pair}{SEPARATOR}{response.prompt}"
+
+
+def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
+    """Yields that instances have no answer, or several that differ."""
     missing = asked.join(found, on="instance", how="anti")
     if len(missing):
         shown = "original" if "original" in missing.columns else "whole"
         example = shorten_prompt(str(missing[shown][0]))
-        problem = f"{len(missing):,} of {len(instances):,} prompts have no answer; the first one is {example}"
-        faults.append(Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset"))
+        problem = f"{len(missing):,} of {len(asked):,} prompts have no answer; the first one is {example}"
+        yield Fault(str(path), "", problem, "a row for each prompt, group and repetition of the dataset")
     several = found.filter(pl.len().over("instance") > 1).join(asked, on="instance", maintain_order="left")
     if len(several):
         prompt = shorten_prompt(str(several["whole"][0]))
         problem = f"{prompt} has several answers from groups that the dataset does not distinguish"
-        faults.append(Fault(str(path), "", problem, "one answer for each prompt and repetition"))
-    scores = pl.Series("scores", [given[place].scores for place in found["place"]], dtype=pl.Object)
-    if not faults:
-        answers = [given[place] for place in found["place"]]
-        faults += (
-            choice_faults(path, asked, found["instance"].to_list(), answers)
-            if answer == CHOICE
-            else written_faults(path, answers)
-        )
-    return found.drop("place").with_columns(scores), faults
-
-
-def response_content(response: PrecomputedResponse) -> tuple[str, frozenset[tuple[str, float]]]:
-    """Returns what a response says."""
-    return response.response, frozenset((response.scores or {}).items())
-
-
-def written_faults(path: Path, answers: Sequence[PrecomputedResponse]) -> Iterator[Fault]:
-    """Yields the first answer that has log-likelihoods and no text, where texts are read."""
-    for one in answers:
-        if one.scores and not one.response:
-            problem = "log-likelihoods of options, but the dataset needs written answers"
-            yield Fault(str(path), f"{one.where}, scores", problem, "a `response`, or `answers: scored` in the dataset")
-            return
-
-
-def choice_faults(
-    path: Path, instances: pl.DataFrame, numbers: Sequence[int], answers: Sequence[PrecomputedResponse]
-) -> Iterator[Fault]:
-    """Yields the first answer that lacks the log-likelihood of an option.
-
-    Args:
-        path: the file of the answers.
-        instances: what is asked.
-        numbers: the instance that each answer is to.
-        answers: those that were found.
-    """
-    names = numbered_values(instances, "candidate")
-    rows = instances.select("instance", pl.col(names).cast(pl.String)).rows()
-    options = {number: list(filter(None, texts)) for number, *texts in rows}
-    for number, one in zip(numbers, answers, strict=True):
-        if not one.scores:
-            problem = "no log-likelihoods of options, which the dataset needs"
-            expected = "a log-likelihood for each option, or `answers: written` in the dataset"
-            yield Fault(str(path), f"{one.where}, scores", problem, expected)
-            return
-        if lacking := [text for text in options[number] if text not in one.scores]:
-            problem = f"no log-likelihood of the option {lacking[0]!r}"
-            yield Fault(
-                str(path),
-                f"{one.where}, scores",
-                problem,
-                f"the options of the dataset; it has {first_few([*map(repr, one.scores)])}",
-            )
-            return
+        yield Fault(str(path), "", problem, "one answer for each prompt and repetition")
 
 
 def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
-    """Adds all that is asked of each instance, with the system text and without it."""
+    """Adds all that is asked of each instance: with the system text, without it, and both texts apart."""
     texts = [*request_texts(instances)]
     return instances.with_columns(
+        pl.concat_str(pl.col("text_pair", "text").cast(pl.String), separator=SEPARATOR).alias(TEXT_AND_PAIR),
         with_system=pl.Series([as_text(*each) for each in texts], dtype=pl.String),
         whole=pl.Series([text for _, text in texts], dtype=pl.String),
     )
@@ -215,31 +183,39 @@ def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.Dat
     """Finds the answers to instances.
 
     Args:
-        given: `prompt`, `group`, `repetition` and what is known of each response.
+        given: from `table_of_responses`: `prompt`, `group`, `repetition` and what is known of each response.
         instances: from `with_whole_prompts`, with those of `READS` that their family has.
 
     Returns:
         `instance` and what is known of the responses of those that have one; several of instances without a group,
         where the file has different answers for several groups.
     """
-    named = [name for name in (*PROMPT_COLUMNS, *MATCHING_KEYS) if name in instances.columns]
+    named = [name for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR, *MATCHING_KEYS) if name in instances.columns]
     asked = instances.select("instance", *(pl.col(name).cast(pl.String) for name in named))
+    told = given.with_columns(pl.col(REPETITION).cast(pl.String))
     known_of_each = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
-    told = given.with_columns(pl.col("repetition").cast(pl.String))
-    known = [name for name in MATCHING_KEYS if name in named]
-    # Of a family with groups some instances may have none.
-    ways = [(asked, known)]
-    if "group" in known:
-        ways = [(asked.drop_nulls("group"), known), (asked.filter(pl.col("group").is_null()), ["repetition"])]
     found = [
-        rows.join(told, left_on=[text, *alike], right_on=["prompt", *alike], maintain_order="left").select(
-            "instance", *known_of_each, by=pl.lit(text)
+        rows.join(responses, left_on=[text, *keys], right_on=["prompt", *keys], maintain_order="left").select(
+            "instance", *known_of_each, by=pl.lit(f"{text} {place}")
         )
-        for text in PROMPT_COLUMNS
+        for text in (*PROMPT_COLUMNS, TEXT_AND_PAIR)
         if text in named
-        for rows, alike in ways
+        for place, (rows, responses, keys) in enumerate(ways_to_match(asked, told))
     ]
     # An answer to the prompt as it was before it was rewritten comes first.
     every = pl.concat(found)
     first = every.unique("instance", keep="first", maintain_order=True)
     return every.join(first, on=["instance", "by"], how="semi").drop("by").unique(maintain_order=True)
+
+
+def ways_to_match(asked: pl.DataFrame, given: pl.DataFrame) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
+    """Returns which instances are matched with which responses, and by which keys; the first match counts.
+
+    A response without a group answers instances of any group; an instance without one takes any response.
+    """
+    repetition = [REPETITION] if REPETITION in asked.columns else []
+    if "group" not in asked.columns:
+        return [(asked, given, repetition)]
+    own, other = asked.drop_nulls("group"), asked.filter(pl.col("group").is_null())
+    without = given.filter(pl.col("group").is_null())
+    return [(own, given, ["group", *repetition]), (own, without, repetition), (other, given, repetition)]

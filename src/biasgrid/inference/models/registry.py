@@ -81,6 +81,13 @@ SERVER = RegistryEntry(
     look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
     other_paths=(("likelihood", f"{OF_SENTENCES}.server:ServerLikelihood"),),
 )
+ANSWERS = RegistryEntry(
+    f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
+    (),
+    check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
+    source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",
+)
+"""Answers computed elsewhere, in a file."""
 BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.masked.back_end:FillMask",
@@ -130,13 +137,13 @@ BACK_ENDS = {
         section=GENERATIVE_SECTION,
         source=f"{MODELS_PACKAGE}.sources.random:RandomSource",
     ),
-    ("text-generation", "answers"): RegistryEntry(
-        f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
-        ("choice", "text"),
-        section=GENERATIVE_SECTION,
-        check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
-        source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",
-    ),
+    ("fill-mask", "answers"): ANSWERS._replace(answers=("choice", "likelihood"), joined=True),
+    ("question-answering", "answers"): ANSWERS._replace(answers=("span",)),
+    ("multiple-choice", "answers"): ANSWERS._replace(answers=("choice",)),
+    ("text-classification", "answers"): ANSWERS._replace(answers=("choice",), classes=True),
+    ("text-classification", "scorer-answers"): ANSWERS._replace(answers=("score",)),
+    ("feature-extraction", "answers"): ANSWERS._replace(answers=("vector",)),
+    ("text-generation", "answers"): ANSWERS._replace(answers=("choice", "text", "likelihood")),
 }
 """By task and source: `weights` of a checkpoint, a `dump` of predictions, `itself`, which needs neither, or the name of
 another source; or what else a section of models names as its `back_end`."""

@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 
 from biasgrid.base.sections import KeysError, Model, Section
 
+ANSWERS = "answers"
+"""The source of models whose answers are in a file."""
+
 
 class Scorer(Section):
     """How a classifier's outputs for a text become one number."""
@@ -58,8 +61,11 @@ class Classifier(Model):
 
     @property
     def back_end(self) -> str:
-        """The name of its back end: a scorer has one of its own."""
-        return "scorer" if self.scorer else super().back_end
+        """The name of its back end: a scorer has one of its own, and so has a file of a scorer's answers."""
+        if self.scorer:
+            return "scorer"
+        has_scores = super().back_end == ANSWERS and not self.labels
+        return "scorer-answers" if has_scores else super().back_end
 
     @property
     def scored(self) -> Sequence[str]:

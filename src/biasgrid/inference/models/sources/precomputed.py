@@ -1,4 +1,4 @@
-"""Answers that were made elsewhere, in a file."""
+"""Answers computed elsewhere, in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.precomputed_file import first_has_scores, precomputed_faults
+from biasgrid.base.precomputed_file import first_has_numbers, precomputed_faults
 from biasgrid.base.sections import ModelSource
 
 
@@ -23,9 +23,8 @@ class PrecomputedSource(ModelSource):
             str | None,
             Field(
                 None,
-                description="file with existing answers, instead of a checkpoint: `.jsonl`, `.csv` or `.parquet` "
-                "with the columns `prompt` (as in the prompt file), `group`, `repetition` (from 0) and "
-                "`response`",
+                description="file with answers computed elsewhere, instead of a checkpoint: `.jsonl`, `.csv` or "
+                "`.parquet`; docs/in-and-out.md has its columns",
             ),
         )
     }
@@ -39,9 +38,9 @@ class PrecomputedSource(ModelSource):
         return {"answers": self.section}
 
     @property
-    def precomputed(self) -> Literal["texts", "scores"]:
-        """What the file has, by its first row: texts, or log-likelihoods of options."""
-        return "scores" if first_has_scores(Path(self.section)) else "texts"
+    def precomputed(self) -> Literal["texts", "numbers"]:
+        """What the file has, by its first row: texts, or numbers such as probabilities of options."""
+        return "numbers" if first_has_numbers(Path(self.section)) else "texts"
 
     @property
     def gpus(self) -> int:
