@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-from golden_dumps import Array, Question, Utilities, in_steps_of_two, questions_of_scores, write_dump
+from golden_dumps import (
+    DECIMALS_OF_VALUES,
+    Array,
+    Question,
+    Utilities,
+    in_steps_of_two,
+    questions_of_scores,
+    write_dump,
+)
 from golden_statistics import claims_of, inputs_of, scores_of
 from project import Project
 from shared import made_once
@@ -23,11 +31,17 @@ FILE = "config/golden.yaml"
 CELLS = ["within", "across", "across-weak", "two-sorts-of-templates", "one-template", "censored"]
 MORE_MODELS = ["within-other-model", "within-third-model"]
 """Two more models of the dataset `within`."""
-REFERENCE, ANSWERS = "reference", "answers"
-"""The models whose predictions are dumps, and whose answers are texts."""
+REFERENCE, ANSWERS, CLASSES = "reference", "answers", "classes"
+"""The models whose predictions are dumps, whose answers are texts, and whose answers are probabilities of classes."""
+TERMS = "terms"
+"""The dataset of cases with three groups of three terms."""
+SCALE_OF_CLASSES = DECIMALS_OF_VALUES / 2.0**20
+"""By what the probabilities of classes are smaller than golden scores, which have six decimals and are below 1."""
+FAILED_AT = 0.1
+"""The golden threshold of failures that has intervals in a run."""
 ANY = {
     "equal_scores": 1, "improbable": 1, "neither_subject": 1, "saturated_scores": 1, "constant_scores": 1,
-    "same_text": 1, "one_answer": 1, "undetected": 1,
+    "same_text": 1, "one_answer": 1, "undetected": 1, "accuracy": 0, "exchanged_labels": 1,
 }  # fmt: skip
 """Limits of flags that withhold: golden answers are as they are."""
 
@@ -161,12 +175,47 @@ def config_of(folder: Path) -> dict[str, Any]:
         models[name] = model_of_dumps(name, "qa-newsqa", [])
         models[name]["predictions"] = {"within": {"file": f"dumps/{name}.json", "scoring": "exact"}}
     models[ANSWERS] = {"task": "text-generation", "kind": "LLM", "label": "Answers", "answers": "answers.jsonl"}
+    datasets[TERMS] = write_terms(folder)
+    labels = {"other": "other", "shown": "shown"}
+    models[CLASSES] = {
+        "task": "text-classification", "kind": "Classifier", "label": "Classes", "labels": labels,
+        "answers": "classes.jsonl",
+    }  # fmt: skip
     return {
         "validity": ANY,
         "models": models,
         "datasets": datasets,
         "run": {"models": list(models), "datasets": list(datasets)},
     }
+
+
+def write_terms(folder: Path) -> dict[str, Any]:
+    """Writes the golden cases of three groups of terms and their answers, and returns their dataset.
+
+    Each case is a template; the cases of a golden template are a cluster.
+    """
+    rows = scores_of("groups")
+    texts = {case: f"In case {case} they met <group>." for case in sorted({*rows["case"]})}
+    templates = [{"text": text, "label": case % 2} for case, text in texts.items()]
+    head = {"group_token": "<group>", "input_names": ["text"], "label_name": "label"}
+    groups: dict[str, list[str]] = {}
+    answers = []
+    for row in rows.iter_rows(named=True):
+        terms = groups.setdefault(row["group"], [])
+        terms += [row["term"]] * (row["term"] not in terms)
+        shown = round(row["score"] * DECIMALS_OF_VALUES) / 2.0**20
+        prompt = texts[row["case"]].replace("<group>", row["term"])
+        answers.append({"prompt": prompt, "probabilities": {"other": 1 - shown, "shown": shown}})
+    lists = folder / "word_lists" / "golden"
+    (lists / "templates.json").write_text(json.dumps({**head, "templates": templates}))
+    (lists / "groups.json").write_text(json.dumps({"letters": groups}))
+    (folder / "classes.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+    clusters = rows.group_by("template", maintain_order=True).agg(pl.col("case").unique().sort())["case"].to_list()
+    return {
+        "family": "counterfactual", "title": TERMS, "task": "text-classification", "labels": ["other", "shown"],
+        "templates": "golden/templates.json", "groups": "golden/groups.json", "template_clusters": clusters,
+        "failure_threshold": FAILED_AT * SCALE_OF_CLASSES,
+    }  # fmt: skip
 
 
 def dataset_of_dump(name: str) -> dict[str, Any]:

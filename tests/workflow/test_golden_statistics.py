@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 from golden_dumps import SCALE
-from golden_runs import CELLS, MORE_MODELS, REFERENCE
+from golden_runs import CELLS, CLASSES, FAILED_AT, MORE_MODELS, REFERENCE, SCALE_OF_CLASSES, TERMS
 from golden_statistics import assert_golden, numbers_of
 from small_estimates import over
 
 from biasgrid.runs.results import Results
 from biasgrid.stats.power import minimal_detectable_effect
+from biasgrid.tables.metric import options_text
 
 pytestmark = pytest.mark.family("the golden numbers are of associations")
 
@@ -249,3 +250,53 @@ def test_ranks_of_models(golden: Results) -> None:
     found = pairs.join(compared, on=["model", "other_model"], how="left", maintain_order="left")
     for column in ("p", "q", "holm"):
         assert_golden(found[column], numbers[column], f"ranks_{column}")
+
+
+# Groups of terms: cases whose classes were answered elsewhere
+
+
+def about_terms(golden: Results, measure: str, **options: str | float) -> pl.DataFrame:
+    """The numbers of a measure with some options, over all that they may generalise to."""
+    tables = golden.measures(TERMS, CLASSES), golden.intervals(TERMS, CLASSES)
+    rows = pl.concat(tables, how="diagonal_relaxed").filter(pl.col("template").is_null(), measure=measure)
+    return rows.filter(options=options_text(**options)) if options else rows
+
+
+@pytest.mark.parametrize("generalises_to", ["templates", "all"])
+def test_differences_of_groups_of_terms(golden: Results, generalises_to: str) -> None:
+    numbers = numbers_of("groups")["pairs"]
+    rows = over(about_terms(golden, "difference"), OVERS[generalises_to]).sort("group", "other")
+    assert rows.select("group", "other").to_dict(as_series=False) == {
+        name: numbers[name] for name in ("group", "other")
+    }
+    assert_golden(rows["value"].to_numpy() / SCALE_OF_CLASSES, numbers["value"], "value")
+    for column in ("low", "high"):
+        assert_golden(rows[column].to_numpy() / SCALE_OF_CLASSES, numbers[f"{generalises_to}_{column}"], column)
+    for column in ("p", "q"):
+        assert_golden(rows[column], numbers[f"{generalises_to}_{column}"], f"{generalises_to}_{column}")
+
+
+@pytest.mark.parametrize(("comparison", "name"), [("pairwise", "counterfactual"), ("largest", "largest_in_case")])
+def test_distances_of_groups_of_terms_and_their_noise(golden: Results, comparison: str, name: str) -> None:
+    numbers = numbers_of("groups")["calibrated"][name]
+    rows = about_terms(
+        golden, "distance", score="mean_class_probability", distance="absolute", comparison=comparison,
+        mode="counterfactual",
+    )  # fmt: skip
+    row = rows.filter(pl.col("group").is_null(), pl.col("null_mean").is_not_null()).row(0, named=True)
+    assert_golden(row["value"] / SCALE_OF_CLASSES, numbers["value"], name)
+    assert_golden(row["null_mean"] / SCALE_OF_CLASSES, numbers["null_mean"], name)
+    if comparison == "largest":
+        assert row["method"] == "permutation (exact)"
+        assert_golden(row["p"], numbers["p"], name)
+
+
+@pytest.mark.parametrize("difference", ["mean", "largest"])
+def test_failures_of_groups_of_terms(golden: Results, difference: str) -> None:
+    failures = numbers_of("groups")["failures"]
+    (numbers,) = (one for one in failures if (one["difference"], one["threshold"]) == (difference, FAILED_AT))
+    row = about_terms(golden, "failure_rate", difference=difference, threshold=FAILED_AT * SCALE_OF_CLASSES).row(
+        0, named=True
+    )
+    columns = ("value", "low", "high")
+    assert_golden([row[column] for column in columns], [numbers[column] for column in columns], difference)
