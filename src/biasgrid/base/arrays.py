@@ -1,10 +1,9 @@
-"""Names of the types of arrays, division without warnings, and arrays as columns."""
+"""Names of the types of arrays, and division without warnings."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 IntArray = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
@@ -17,8 +16,3 @@ def divide(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Divides; what is divided by 0 is NaN."""
     over = np.asarray(denominator, dtype=np.float64)
     return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)
-
-
-def nullable(values: npt.ArrayLike) -> pl.Series:
-    """Returns numbers as a column in which NaN is null: polars takes NaN for a value, and for the largest one."""
-    return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)

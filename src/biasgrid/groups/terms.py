@@ -365,9 +365,7 @@ def with_permutation_tests(
         is_claim=pl.col("known_n").is_null(),
     )
     rows_over_terms = of_numbers.drop("known_n", "known_value")
-    corrected = distance_corrected(
-        of_numbers.filter(pl.col("known_value").is_not_null()).select(rows_over_terms.columns)
-    )
+    corrected = distance_corrected(of_numbers.filter(pl.col("known_n").is_not_null()).select(rows_over_terms.columns))
     return pl.concat([known, rows_over_terms, corrected], how="diagonal_relaxed")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, nullable
+from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -28,7 +28,7 @@ from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out
+from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out, nullable
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""

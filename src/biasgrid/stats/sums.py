@@ -229,6 +229,11 @@ def only_defined(without: FloatArray, has: BoolArray) -> FloatArray:
     return np.where(undefined, np.nan, without)
 
 
+def nullable(values: FloatArray) -> pl.Series:
+    """Returns numbers as a column in which NaN is null: polars takes NaN for a value, and for the largest one."""
+    return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)
+
+
 def sum_units(values: FloatArray, units: IntArray, count: int, numbers: IntArray | None = None, of: int = 1) -> Along:
     """Adds up values by number and unit, for means.
 

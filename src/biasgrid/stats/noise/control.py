@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, nullable
+from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import nullable
 from biasgrid.tables.claims.counts import GROUPS, TESTED_KEYS, is_association, tested_key
 
 SIZE_KEYS = ["measure", "options", "about"]
