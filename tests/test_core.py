@@ -22,7 +22,7 @@ FINDING = ("cli", "config", "families", "report", "runs", "stats")
 """Rooms that find families by their names."""
 ROOMS = (*FINDING, "groups", "inference", "jobs", "tables", "training")
 """Folders of tests that are about the core; folders in `families` are about one of them."""
-OF_BASE = ("test_addresses.py", "test_files.py", "test_proxies.py", "test_version.py")
+OF_BASE = ("test_addresses.py", "test_files.py", "test_proxies.py")
 OF_A_FAMILY = "write_grid"
 """What writes a grid of underspecified questions; `write_general_grid` writes one of any family."""
 FUNCTION = ast.FunctionDef
