@@ -56,7 +56,9 @@ def gain_of(values: Array) -> Gain:
         for cluster in range(clusters):
             shared += (rest[subject, :, cluster] * mean[subject]).sum() ** 2
     noise = max(noise, subjects / (subjects - 1) * shared / (free * square**2))
-    ratio = factors.var(ddof=1) / noise
+    # Neither gain nor noise is NaN, which is no gain.
+    with np.errstate(invalid="ignore"):
+        ratio = factors.var(ddof=1) / noise
     is_found = ratio > f_distribution.ppf(0.95, free, free * (subjects - 1))
     variance = mean**2 * (factors.var(ddof=1) - noise) / clusters if is_found else np.zeros_like(mean)
     return Gain(bool(is_found), factors, residual.ravel(), variance.ravel(), float(ratio))
