@@ -110,15 +110,19 @@ class PlainWriter:
         )
 
     @torch.inference_mode()
-    def probability(self, prompt: str, option: str, words: Sequence[str]) -> float:
-        """The probability that one of some spellings of an option stands behind a prompt."""
+    def probability(self, prompt: str, words: Sequence[str], marked: Sequence[str] = ()) -> float:
+        """The probability that an answer begins with one of some words, or with one of them and its marks.
+
+        Marks that change the tokens of the prompt itself are left out.
+        """
         begun = self.ids(prompt)
         found = {tuple(self.ids(f"{prompt}{lead}{word}")) for word in words for lead in ("", " ")}
         # Whatever a tokenizer makes of the end of a prompt: all begin alike somewhere.
         common = min(
             next((at for at, (a, b) in enumerate(zip(ids, begun, strict=False)) if a != b), len(begun)) for ids in found
         )
-        ends = {ids[common:] for ids in found}
+        found |= {tuple(self.ids(f"{prompt}{lead}{word}")) for word in marked for lead in ("", " ")}
+        ends = {ids[common:] for ids in found if ids[:common] == tuple(begun[:common])}
         ends = {end for end in ends if not any(end != other and end[: len(other)] == other for other in ends)}
         return sum(self.joint(begun[:common], end) for end in ends)
 

@@ -237,7 +237,7 @@ def test_options_are_asked_in_all_orders_where_they_are_shown(tmp_path: Path) ->
     instances = instances_of(files_of(tmp_path, four_lines(), orders="all", variant="scored"))
     assert len(instances) == 4 * 6
     last = instances.filter(item=0).row(-1, named=True)
-    assert (last["places"], last["candidate1"]) == ([2, 1, 0], "(a)")
+    assert (last["places"], last["candidate1"]) == ([2, 1, 0], "a")
     assert "(a) Unknown\n(b) The granddaughter\n(c) The grandmother" in last["text"]
     assert len(instances_of(files_of(tmp_path, four_lines(), orders="all", prompt="lm-eval"))) == 4
 

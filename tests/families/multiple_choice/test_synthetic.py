@@ -34,7 +34,7 @@ def test_what_learned_the_corpus_has_the_known_effects(instances: pl.DataFrame, 
     validate_table(synthetic, SYNTHETIC, "synthetic")
     lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines())
     texts = instances.sort("instance")["text"].cast(pl.String).str.replace_all("\n", " ")
-    shares = [[lines[text].split("\t").count(letter) / 4 for letter in ("(a)", "(b)", "(c)")] for text in texts]
+    shares = [[lines[text].split("\t").count(letter) / 4 for letter in "abc"] for text in texts]
     numbers = numbers_of(observe(instances, predictions_of("choice", instances, probabilities=shares), OPTIONS))
     assert len(synthetic) >= 2 * (10 if strength else 8)
     for row in synthetic.to_dicts():

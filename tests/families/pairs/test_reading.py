@@ -235,7 +235,7 @@ def test_what_is_beside_a_sentence_depends_on_the_variant(tmp_path: Path) -> Non
     beside = instances_of(pair_files(path, variant=PARTNER))
     assert beside["pair_place"].to_list() == [1, 0]
     choice = instances_of(pair_files(path, variant=CHOICE))
-    assert [columns_of(choice, "role"), columns_of(choice, "candidate1")] == [["more", "less"], ["(a)", "(a)"]]
+    assert [columns_of(choice, "role"), columns_of(choice, "candidate1")] == [["more", "less"], ["a", "a"]]
     assert "(a) A {second} b.\n(b) The old" in columns_of(choice, "text")[1]
     assert "pair_place" not in choice.columns
     examples = write_examples(tmp_path / "dev.json", intrasentence=[example(0)])

@@ -45,7 +45,7 @@ def test_keys_and_groups_stand_beside_the_prompts(tmp_path: Path) -> None:
 
 def test_options_have_candidates_where_they_are_scored(tmp_path: Path) -> None:
     instances = instances_of(files_of(tmp_path, answers="scored"))
-    assert instances.select("candidate1", "candidate2").unique().rows() == [("(a)", "(b)")]
+    assert instances.select("candidate1", "candidate2").unique().rows() == [("a", "b")]
     scored = instances_of(files_of(tmp_path, HIRING, answers="scored"))
     assert scored.select("candidate1", "candidate2").unique().rows() == [("Yes", "No")]
 

@@ -82,7 +82,7 @@ def test_answering_as_often_as_the_corpus_does_gives_what_is_synthetic(tmp_path:
     instances, bias = synthetic_bias_of(tmp_path, 0.7)
     lines = dict(line.split("\t", 1) for line in corpus(instances, "text-generation", bias).splitlines())
     shares = [
-        [lines[text].split("\t").count(letter) / bias.repeats for letter in ("(a)", "(b)")]
+        [lines[text].split("\t").count(letter) / bias.repeats for letter in "ab"]
         for text in instances.sort("instance")["text"].cast(pl.String)
     ]
     assert {sum(pair) for pair in shares} == {1}

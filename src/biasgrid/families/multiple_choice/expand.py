@@ -14,8 +14,7 @@ from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXT
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import ItemPrompt, prompt_of
 from biasgrid.families.orders import random_order, shares_of_sample
-
-LETTERS = ("(a)", "(b)", "(c)")
+from biasgrid.inference.option_ways import option_letter
 
 
 def expand(questions: QuestionSet) -> Expansion:
@@ -120,13 +119,14 @@ def mention_in(context: str, *names: str) -> tuple[str | None, int | None]:
 def with_prompts(table: pl.DataFrame, places: Sequence[int], prompt: ItemPrompt, scored: bool) -> pl.DataFrame:
     """Adds what models read, with the options in an order, and what is scored."""
     options = [pl.col(f"option{place}") for place in places]
-    lettered = [pl.concat_str(pl.lit(f"{letter} "), option) for letter, option in zip(LETTERS, options, strict=True)]
+    letters = [option_letter(place) for place in range(OPTIONS)]
+    lettered = [pl.concat_str(pl.lit(f"({letter}) "), option) for letter, option in zip(letters, options, strict=True)]
     filling = {
         "context": pl.col("context"),
         "question": pl.col("question"),
         "options": pl.concat_str(lettered, separator=prompt.separator),
     }
     parts = [filling[part] if number % 2 else pl.lit(part) for number, part in enumerate(prompt.parts)]
-    answers = [pl.lit(letter) for letter in LETTERS] if prompt.is_lettered else options
+    answers = [pl.lit(letter) for letter in letters] if prompt.is_lettered else options
     candidates = {f"candidate{number}": answer for number, answer in enumerate(answers, start=1)} if scored else {}
     return table.with_columns(text=pl.concat_str(parts), **candidates)

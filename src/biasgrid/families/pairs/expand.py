@@ -9,8 +9,8 @@ from biasgrid.families.orders import units_of_sample
 from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, PairFiles, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
+from biasgrid.inference.option_ways import option_letter
 
-LETTERS = ("(a)", "(b)")
 OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 """What pairs and instances call by the same name."""
 
@@ -46,7 +46,7 @@ def request_of(pair: SentencePair, role: str, files: PairFiles) -> dict[str, obj
     """
     other = LESS if role == MORE else MORE
     if files.variant == CHOICE:
-        candidates = {f"candidate{number}": letter for number, letter in enumerate(LETTERS, start=1)}
+        candidates = {f"candidate{place + 1}": option_letter(place) for place in range(2)}
         return {"system": files.system, "text": choice_of(files.prompt, pair, (role, other)), **candidates}
     beside: dict[str, object] = {}
     if files.variant == PARTNER:

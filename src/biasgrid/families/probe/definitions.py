@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.base.sections import KeysError, Section, named_section
+from biasgrid.inference.option_ways import option_letter
 
 YES_NO = ("yes", "no")
 GENDERS = ("male", "female")
@@ -68,8 +69,8 @@ class OptionLetter(Evaluator):
     name: Literal["option-letter"] = Field(description="which one")
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
-        """Returns the letters as they are written."""
-        return {option: f"({letter_of(place)})" for place, option in enumerate(options)}
+        """Returns the letters; `inference.option_ways` says how they may be written."""
+        return {option: option_letter(place) for place, option in enumerate(options)}
 
 
 class LetterMeaning(Evaluator):
@@ -214,11 +215,6 @@ def check_evaluator(value: Any) -> Evaluator:
 
 
 AnyEvaluator = SerializeAsAny[Annotated[Evaluator, BeforeValidator(check_evaluator)]]
-
-
-def letter_of(place: int) -> str:
-    """Returns the letter of an option by its place."""
-    return chr(ord("a") + place)
 
 
 GROUP_KEY = "group"

@@ -18,12 +18,13 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
-from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts, letter_of
+from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts
 from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import ProbeMode, fill_keys
 from biasgrid.families.responses import is_refusal, plain_apostrophes, sentiment_of
+from biasgrid.inference.option_ways import option_letter
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", *KEYS]
@@ -219,7 +220,7 @@ def find_option_letter(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 def letters_in_parentheses(probe: Probe) -> dict[str, pl.Expr]:
     """Returns whether the letter of each option is in parentheses in an answer."""
-    letters = [letter_of(place) for place in range(len(probe.head.options))]
+    letters = [option_letter(place) for place in range(len(probe.head.options))]
     return {letter: LOWER_RESPONSE.str.contains(f"({letter})", literal=True) for letter in letters}
 
 
@@ -231,7 +232,7 @@ def options_of_letters(answers: pl.DataFrame, letter: pl.Expr, letters: Sequence
 
 def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds the meaning of the one letter in parentheses that is a key of the prompt."""
-    letters = [letter_of(place) for place in range(LETTER_COUNT)]
+    letters = [option_letter(place) for place in range(LETTER_COUNT)]
     distinct = answers.select(pl.col("keys").cast(pl.String).unique())
     read = [parse_keys(keys) for keys in distinct["keys"]]
     meanings = [[str(keys[letter]) if letter in keys else None for letter in letters] for keys in read]

@@ -11,7 +11,8 @@ from pydantic import Field, field_validator, model_validator
 
 from biasgrid.base.sections import KeysError, Name, Section
 from biasgrid.families.family import DatasetSection, Mode
-from biasgrid.families.probe.definitions import AnyEvaluator, AnyMetric, letter_of
+from biasgrid.families.probe.definitions import AnyEvaluator, AnyMetric
+from biasgrid.inference.option_ways import option_letter
 from biasgrid.tables.claims.marks import LETTERS, Mark
 
 if TYPE_CHECKING:
@@ -259,4 +260,4 @@ def fill_keys(text: str, keys: ItemKeys) -> str:
 
 def lettered_options(texts: Sequence[str]) -> str:
     """Writes options with their letters: `(a) Boys, (b) Girls`."""
-    return ", ".join(f"({letter_of(place)}) {text}" for place, text in enumerate(texts))
+    return ", ".join(f"({option_letter(place)}) {text}" for place, text in enumerate(texts))

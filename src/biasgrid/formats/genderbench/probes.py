@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, first_few, one_of
 from biasgrid.base.yaml import Document
-from biasgrid.families.probe.definitions import letter_of
 from biasgrid.families.probe.section import PROMPTS_KEY, ItemKeys, placeholders
 from biasgrid.formats.genderbench.data import INVENTORIES, NAMES, Data, LogSection, read_data
 from biasgrid.formats.genderbench.log import LoggedItem, read_log
+from biasgrid.inference.option_ways import option_letter
 from biasgrid.tables.metric import read_mapping
 
 MetricContent = dict[str, Any]
@@ -138,7 +138,7 @@ def keys_of_prompt(known: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemK
 
 def letters_of(labels: Iterable[str]) -> ItemKeys:
     """Returns keys that say what letters stand for."""
-    return {letter_of(place): label for place, label in enumerate(labels)}
+    return {option_letter(place): label for place, label in enumerate(labels)}
 
 
 def letters_of_answers(right: str, stereotype: str) -> ItemKeys:

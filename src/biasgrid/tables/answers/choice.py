@@ -38,6 +38,30 @@ SCHEMA = table(
             checks=Probability,
             nullable=True,
         ),
+        "ways": column(
+            pl.List(pl.List(pl.String)),
+            description=(
+                "generative models: for each candidate the ways to begin an answer with it, such as `a` and `(a`; a "
+                "way that continues another one is part of that one"
+            ),
+            nullable=True,
+        ),
+        "way_probabilities": column(
+            pl.List(pl.List(pl.Float32)),
+            description="the probability of each of these ways, of which `probabilities` has the sums",
+            nullable=True,
+        ),
+        "first_tokens": column(
+            pl.List(pl.String),
+            description="generative models: the three tokens with which an answer most probably begins, if known",
+            nullable=True,
+        ),
+        "first_probabilities": column(
+            pl.List(pl.Float32),
+            description="the probability of each of these tokens",
+            checks=Probabilities,
+            nullable=True,
+        ),
         "scored_by": column(
             pl.Categorical,
             description=(

@@ -1,7 +1,7 @@
 """Probabilities of options against those of plain forward passes."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -12,14 +12,14 @@ from small_tables import check_alike
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.section import option_spellings
+from biasgrid.inference.option_ways import option_ways
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]
 SYSTEM = "You are asked about short texts."
 SPELLINGS = {
-    "A": ["A"],
-    "B": ["B"],
+    "A": ["A", "a"],
+    "B": ["B", "b"],
     "Yes": ["Yes", "yes", "YES"],
     "No": ["No", "no", "NO"],
     "the old man": ["the old man", "THE OLD MAN", "The old man"],
@@ -36,11 +36,21 @@ def expected(cell: Cell) -> pl.DataFrame:
     plain = PlainWriter(cell.checkpoint)
     options = cell.instances.select("^candidate.*$").rows()
     said = [
-        [option and plain.probability(prompt, option, SPELLINGS[option]) for option in asked]
+        [option and plain.probability(prompt, *spellings(option, asked)) for option in asked]
         for prompt, asked in zip(prompts(cell, plain), options, strict=True)
     ]
     columns = {"instance": cell.instances["instance"], "probabilities": said}
     return pl.DataFrame(columns, schema_overrides={"probabilities": pl.List(pl.Float32)})
+
+
+def spellings(option: str, asked: Sequence[str | None]) -> tuple[list[str], list[str]]:
+    """Letters of a list have other cases and marks; a letter beside words is a word of its own."""
+    words = SPELLINGS[option]
+    if len(option) > 1:
+        return words, []
+    if not all(other in ("A", "B", None) for other in asked):
+        return [option], []
+    return words, [form for word in words for form in (f"{word})", f"{word}.", f"({word})", f"({word}")]
 
 
 def prompts(cell: Cell, plain: PlainWriter) -> list[str]:
@@ -88,7 +98,7 @@ def test_instances_may_have_unlike_options(written_cell: Cells) -> None:
 
 
 def test_a_prefix_that_all_have_is_read_once(written_cell: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = written_cell(rows("A", "B", system=SYSTEM * 3), "llama", CHAT_TEMPLATE)
+    ours = written_cell(rows("A", "B", system=SYSTEM * 4), "llama", CHAT_TEMPLATE)
     lengths: list[int] = []
     hook_model(monkeypatch, lambda ids: lengths.append(ids.shape[1]))
     said = ours.predict()
@@ -187,13 +197,7 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
     assert said["tokens"].to_list() == [[1, 2, 3, 1]] * len(said)
     plain = PlainWriter(ours.checkpoint)
     for found, prompt in zip(said["probabilities"], prompts(ours, plain), strict=True):
-        begins = [plain.probability(prompt, option, [option]) for option in options]
+        begins = [plain.probability(prompt, [option]) for option in options]
         own = [begins[0] - begins[1], begins[1] - begins[2], *begins[2:]]
         assert found.to_list() == pytest.approx(own, rel=1e-4, abs=1e-7)
     assert said["mass"].to_list() == pytest.approx(said["probabilities"].list.sum().to_list(), rel=1e-5)
-
-
-def test_words_are_spelled_in_several_cases_and_letters_in_one() -> None:
-    assert option_spellings(["A", "No"]) == [["A", " A"], ["No", " No", "no", " no", "NO", " NO"]]
-    assert option_spellings(["us", "US"]) == [["us", " us"], ["US", " US"]]
-    assert option_spellings(["A", None]) == [["A", " A"], []]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from biasgrid.base.arrays import IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
@@ -42,7 +42,13 @@ from biasgrid.inference.models.generation.checks import (
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText
 from biasgrid.inference.models.generation.noise import seeds_of
-from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
+from biasgrid.inference.models.generation.options import (
+    AnswerBeginnings,
+    OptionRequest,
+    OptionTokens,
+    beginning_columns,
+    candidates_of_instances,
+)
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
@@ -223,13 +229,16 @@ class TextGeneration(BackEnd):
         reads = OptionReads.of(asked)
         prefix = self.prefix([one.context for one in asked])
         values = np.zeros(len(reads.token))
+        likeliest: dict[int, list[tuple[int, float]]] = {}
         for rows in batches(reads.rows, token_budget):
-            for piece, (which, said) in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
-                if not np.isfinite(said).all():
+            for piece, scored in in_pieces(lambda rows: read_scores(self.model, reads, prefix, rows), rows):
+                if not np.isfinite(scored.values).all():
                     raise non_finite(self.settings.model, instances["instance"][int(reads.owner[piece[0]])])
-                values[which] = said
-                advance(int(reads.is_first[piece].sum()))
-        found = reads.probabilities(values, (len(asked), len(candidates[0])))
+                values[scored.reads] = scored.values
+                likeliest |= scored.first_tokens
+                advance(len(scored.first_tokens))
+        of_sequences = reads.probabilities(values)
+        found = reads.sums_of_options(of_sequences, (len(asked), len(candidates[0])))
         known = np.array([[bool(spelled) for spelled in one.options] for one in asked])
         pieces = np.array([[min(map(len, spelled), default=0) for spelled in one.options] for one in asked])
         return pl.DataFrame(
@@ -239,8 +248,32 @@ class TextGeneration(BackEnd):
                 with_unknown([one.context for one in asked], self.tokenizer),
                 pl.Series("mass", found.sum(axis=1), pl.Float32),
                 pl.repeat(SCORED_BY_LOGITS, len(asked), eager=True).cast(pl.Categorical).alias("scored_by"),
+                *beginning_columns(self.beginnings(asked, of_sequences, likeliest)),
             ]
         )
+
+    def beginnings(
+        self,
+        asked: Sequence[OptionRequest],
+        probabilities: FloatArray,
+        likeliest: Mapping[int, Sequence[tuple[int, float]]],
+    ) -> list[AnswerBeginnings]:
+        """Returns how the answers of instances begin.
+
+        Args:
+            asked: the instances.
+            probabilities: those of all sequences, in the order of instances and options.
+            likeliest: the likeliest first tokens of each instance, with their probabilities.
+        """
+        left = iter(probabilities.tolist())
+        texts = {token: self.tokenizer.decode([token]) for tokens in likeliest.values() for token, _ in tokens}
+        return [
+            AnswerBeginnings(
+                [[(way, next(left)) for way in ways] for ways in one.ways],
+                [(texts[token], probability) for token, probability in likeliest[number]],
+            )
+            for number, one in enumerate(asked)
+        ]
 
     def write(self, instances: pl.DataFrame, token_budget: int, advance: Advance) -> pl.DataFrame:
         """Has the model write behind the prompts of some instances: answers of the kind `text`."""

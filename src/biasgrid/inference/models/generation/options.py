@@ -1,24 +1,25 @@
-"""The tokens of options behind prompts: all spellings of an option, from where they part with the prompt."""
+"""The tokens of options behind prompts: all ways to write an option, from where they part with the prompt."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.back_end import numbered_values
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.section import option_spellings
+from biasgrid.inference.option_ways import LEADS, LINE_BREAK, option_ways, plain_ways, without_continuations
 
 logger = logging.getLogger(__name__)
 
 Tokens = tuple[int, ...]
-Sequenced = TypeVar("Sequenced", bound=tuple[Any, ...])
+FIRST_TOKENS = 3
+"""How many of the likeliest first tokens of an answer are recorded."""
 TAIL = 32
 """Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on what is before."""
 
@@ -29,11 +30,13 @@ class OptionRequest:
 
     Attributes:
         context: the prompt's tokens, up to where the options part with it.
-        options: for each option the token sequences that spell it; none for a candidate that is not there.
+        options: for each option the token sequences that write it; none for a candidate that is not there.
+        ways: the texts of these sequences.
     """
 
     context: list[int]
     options: tuple[tuple[Tokens, ...], ...]
+    ways: tuple[tuple[str, ...], ...] = ()
 
     @property
     def length(self) -> int:
@@ -52,11 +55,13 @@ class Border:
 
     Attributes:
         merged: the tokens at the prompt's end that it writes otherwise where an option follows.
-        options: see `Asked`.
+        options: see `OptionRequest`.
+        ways: likewise.
     """
 
     merged: list[int]
     options: tuple[tuple[Tokens, ...], ...]
+    ways: tuple[tuple[str, ...], ...]
 
 
 class OptionTokens:
@@ -80,24 +85,69 @@ class OptionTokens:
         border = self.borders.get(key)
         if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
             border = self.borders[key] = self._border(prompt, tokens, options)
-        return OptionRequest(tokens[: len(tokens) - len(border.merged)], border.options)
+        return OptionRequest(tokens[: len(tokens) - len(border.merged)], border.options, border.ways)
 
     def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
-        written = option_spellings(options)
-        flat = [f"{prompt}{spelling}" for spelled in written for spelling in spelled]
-        whole = iter(self.prompter.tokens(flat))
-        spelled = [[next(whole) for _ in each] for each in written]
-        common = min((shared_beginning(tokens, ids) for each in spelled for ids in each), default=len(tokens))
+        written = self._written(prompt, options)
+        plain = [tokens_of[way] for tokens_of, ways in zip(written, plain_ways(options), strict=True) for way in ways]
+        common = min((shared_beginning(tokens, ids) for ids in plain), default=len(tokens))
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info(
                 "the tokenizer merges the end of the prompts, %r, with options, so both are scored together", tail
             )
-        unknown = self.prompter.tokenizer.unk_token_id
-        known = [{tuple(ids[common:]) for ids in each if unknown not in ids[common:]} - {()} for each in spelled]
-        sequences = tuple(shortest(each) for each in known)
+        ways = [self._ways_behind(tokens[:common], tokens_of) for tokens_of in written]
+        sequences = tuple(without_continuations(texts) for texts in ways)
         check_written(options, sequences)
-        return Border(tokens[common:], sequences)
+        kept = tuple(tuple(texts[ids] for ids in own) for texts, own in zip(ways, sequences, strict=True))
+        return Border(tokens[common:], sequences, kept)
+
+    def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
+        """Returns for each option the tokens of the prompt with the option behind it, by the way to write it."""
+        is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
+        ways = option_ways(options, (*LEADS, LINE_BREAK) if is_line_open else LEADS)
+        tokens = iter(self.prompter.tokens([f"{prompt}{way}" for texts in ways for way in texts]))
+        return [{way: next(tokens) for way in texts} for texts in ways]
+
+    def _ways_behind(self, context: list[int], tokens_of: Mapping[str, list[int]]) -> dict[Tokens, str]:
+        """Returns the ways to write an option behind a context, by their tokens; without those it cannot write.
+
+        A mark that the tokenizer merges with the prompt's end is left out: all options would be scored from before it.
+        """
+        unknown, start = self.prompter.tokenizer.unk_token_id, len(context)
+        ways: dict[Tokens, str] = {}
+        for way, ids in tokens_of.items():
+            if ids[:start] == context and len(ids) > start and unknown not in ids[start:]:
+                ways.setdefault(tuple(ids[start:]), way)
+        return ways
+
+
+class AnswerBeginnings(NamedTuple):
+    """How the answer to an instance begins.
+
+    Attributes:
+        ways: for each option the ways to write it with their probabilities; None where they are not known.
+        first_tokens: the likeliest first tokens with their probabilities; None where they are not known.
+    """
+
+    ways: list[list[tuple[str, float]]] | None = None
+    first_tokens: list[tuple[str, float]] | None = None
+
+
+def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
+    """Returns the columns of answers of the kind `choice` that say how answers begin."""
+    of_options = [row.ways for row in rows]
+    ways = [each and [[way for way, _ in option] for option in each] for each in of_options]
+    way_probabilities = [each and [[value for _, value in option] for option in each] for each in of_options]
+    firsts = [row.first_tokens for row in rows]
+    return [
+        pl.Series("ways", ways, pl.List(pl.List(pl.String))),
+        pl.Series("way_probabilities", way_probabilities, pl.List(pl.List(pl.Float32))),
+        pl.Series("first_tokens", [each and [token for token, _ in each] for each in firsts], pl.List(pl.String)),
+        pl.Series(
+            "first_probabilities", [each and [value for _, value in each] for each in firsts], pl.List(pl.Float32)
+        ),
+    ]
 
 
 def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
@@ -128,9 +178,3 @@ def shared_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Counts the tokens with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def shortest(sequences: Iterable[Sequenced]) -> tuple[Sequenced, ...]:
-    """Leaves out sequences that go on from another one, whose probability is part of that one's."""
-    known = set(sequences)
-    return tuple(tokens for tokens in sorted(known) if not any(tokens[:end] in known for end in range(1, len(tokens))))

@@ -88,9 +88,9 @@ def patterns(options: tuple[str | None, ...]) -> tuple[re.Pattern[str], re.Patte
 
 
 def option_pattern(option: str) -> str:
-    """Returns the pattern of an option."""
+    """Returns the pattern of an option; a small letter is that of a list, which may be written in either case."""
     escaped = re.escape(option)
-    return escaped if len(option) == 1 else f"(?i:{escaped})"
+    return escaped if len(option) == 1 and not option.islower() else f"(?i:{escaped})"
 
 
 def status_of(place: int | None, status: str) -> str:

@@ -22,6 +22,7 @@ from biasgrid.inference.checkpoints.checkpoint import (
 from biasgrid.inference.engine.back_end import BackEnd, lists_of, numbered_values
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
+from biasgrid.inference.models.generation.options import beginning_columns
 from biasgrid.inference.models.generation.prompts import Prompter, as_messages, as_text, request_texts
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
@@ -281,6 +282,7 @@ class Server(BackEnd):
                 pl.repeat(way.name, len(said), eager=True).cast(pl.Categorical).alias("scored_by"),
                 pl.Series("status", [row.status for row in said], pl.Categorical),
                 pl.Series("response", [row.response for row in said], pl.String),
+                *beginning_columns([row.beginnings for row in said]),
             ]
         )
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from biasgrid.inference.models.generation.options import shared_beginning, shortest
+from biasgrid.inference.models.generation.options import FIRST_TOKENS, AnswerBeginnings, shared_beginning
 from biasgrid.inference.models.generation.parsing import chosen_option, status_of
 from biasgrid.inference.models.generation.prompts import Messages
-from biasgrid.inference.models.generation.section import option_spellings
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
+from biasgrid.inference.option_ways import option_ways, plain_ways, sent_ways, without_continuations
 
 OptionTexts = tuple[str | None, ...]
 PromptContent = Messages | str
@@ -36,12 +36,14 @@ class OptionScores(NamedTuple):
         mass: what of 1 was found; None where nothing tells.
         status: see the documents.
         response: the text that was read, None where none was.
+        beginnings: how the answer begins, as far as the server says it.
     """
 
     probabilities: list[float | None]
     mass: float | None
     status: str
     response: str | None = None
+    beginnings: AnswerBeginnings = AnswerBeginnings()
 
 
 class SentRequests(NamedTuple):
@@ -86,25 +88,28 @@ class Echo(ScoringMethod):
     apis: ClassVar[tuple[str, ...]] = ("completions",)
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Sends every spelling of every option behind the prompt."""
-        return [SentRequests(f"{asked}{word}", dict(ECHOED)) for words in option_spellings(options) for word in words]
+        """Sends every option behind the prompt, in every way to write it."""
+        return [SentRequests(f"{asked}{way}", dict(ECHOED)) for ways in sent_ways(options) for way in ways]
 
     def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
-        """Sums the spellings of each option, each the product over the tokens in which it differs from others."""
+        """Sums the ways to write each option, each the product over the tokens in which it differs from others."""
         left = iter(answers)
-        scored = [[scores_of(f"{asked}{word}", next(left)) for word in words] for words in option_spellings(options)]
-        tokens = [[[token for token, _ in each] for each in words] for words in scored]
-        flat = [each for words in tokens for each in words]
-        common = min(
-            (shared_beginning(one, other) for one in flat for other in flat[:1] if one is not other), default=0
-        )
+        scored = [{way: scores_of(f"{asked}{way}", next(left)) for way in ways} for ways in sent_ways(options)]
+        plain = [scores[way] for scores, ways in zip(scored, plain_ways(options), strict=True) for way in ways]
+        common = min((shared_beginning(tokens_of(other), tokens_of(plain[0])) for other in plain[1:]), default=0)
+        beginning = tokens_of(plain[0])[:common]
         found: list[float | None] = []
-        for option, words in zip(options, scored, strict=True):
-            spelled = {tuple(token for token, _ in each[common:]): each[common:] for each in words}
-            kept = shortest(key for key in spelled if key)
-            summed = sum(math.exp(sum(score for _, score in spelled[key])) for key in kept)
-            found.append(None if option is None else min(summed, 1.0))
-        return OptionScores(found, sum(value or 0 for value in found), "ok")
+        read: list[list[tuple[str, float]]] = []
+        for option, scores in zip(options, scored, strict=True):
+            # A mark that the tokenizer merges with the prompt's end is left out, as of local models.
+            behind = {
+                tokens_of(each[common:]): (way, math.exp(sum(score for _, score in each[common:])))
+                for way, each in reversed(scores.items())
+                if each[common:] and tokens_of(each)[:common] == beginning
+            }
+            read.append([behind[tokens] for tokens in without_continuations(reversed(behind))])
+            found.append(None if option is None else min(sum(probability for _, probability in read[-1]), 1.0))
+        return OptionScores(found, sum(value or 0 for value in found), "ok", beginnings=AnswerBeginnings(read))
 
 
 class Top(ScoringMethod):
@@ -121,18 +126,21 @@ class Top(ScoringMethod):
         return [SentRequests(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
 
     def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
-        """Sums the spellings of each option; one of which none is listed has at most what the last listed token has."""
+        """Sums the ways to write each option; without a listed one, it has at most what the last listed token has."""
         listed = answers[0].scores
         if not listed:
             return OptionScores(
                 [None] * len(options), None, hidden_probability(answers[0]) or "unclear", answers[0].text
             )
         scores = dict(reversed(listed))
-        sums = [[math.exp(scores[word]) for word in words if word in scores] for words in option_spellings(options)]
+        ways = [[(way, math.exp(scores[way])) for way in ways if way in scores] for ways in option_ways(options)]
+        sums = [sum(probability for _, probability in each) for each in ways]
         bound = math.exp(min(scores.values()))
-        found = [None if one is None else min(sum(each) or bound, 1.0) for one, each in zip(options, sums, strict=True)]
+        found = [None if one is None else min(each or bound, 1.0) for one, each in zip(options, sums, strict=True)]
         whole = all(each for one, each in zip(options, sums, strict=True) if one is not None)
-        return OptionScores(found, sum(map(sum, sums)), "ok" if whole else "bounded")
+        likeliest = sorted(scores.items(), key=lambda each: -each[1])[:FIRST_TOKENS]
+        firsts = [(token, math.exp(score)) for token, score in likeliest]
+        return OptionScores(found, sum(sums), "ok" if whole else "bounded", beginnings=AnswerBeginnings(ways, firsts))
 
 
 class ParsedText(ScoringMethod):
@@ -187,6 +195,11 @@ def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
         if begin < at <= end and before < end:
             own.append((token, score))
     return own if begin >= 0 else []
+
+
+def tokens_of(scores: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """Returns the tokens of what `scores_of` returns."""
+    return tuple(token for token, _ in scores)
 
 
 def hidden_probability(answer: Answer) -> str | None:

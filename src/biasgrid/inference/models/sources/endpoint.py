@@ -10,9 +10,10 @@ from pydantic import Field
 
 from biasgrid.base.addresses import address_digest
 from biasgrid.base.sections import Charge
-from biasgrid.inference.models.generation.section import GenerativeModel, option_spellings
+from biasgrid.inference.models.generation.section import GenerativeModel
 from biasgrid.inference.models.servers.section import Endpoint
 from biasgrid.inference.models.sources.server import ServerSource
+from biasgrid.inference.option_ways import sent_ways
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 
 
@@ -46,7 +47,7 @@ class EndpointSource(ServerSource):
         return f"server_{address_digest(self.section.url)}"
 
     def charge(self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()) -> Charge | None:
-        """Returns the cost of a text, of a token, or of as many tokens and requests as options have spellings."""
+        """Returns the cost of a text, of a token, or of as many tokens and requests as there are ways to write options."""
         assert isinstance(self.model, GenerativeModel)
         price, generation = self.section.price, self.model.generation
         prices = (None, None) if price is None else (price.input, price.output)
@@ -55,7 +56,7 @@ class EndpointSource(ServerSource):
             return Charge(1, 1, *prices)
         if answer != "choice" or generation.options == "parsed":
             return Charge(*a_text, *prices)
-        spelled = fmean(sum(map(len, option_spellings(each))) for each in options) if options else 1
+        spelled = fmean(sum(map(len, sent_ways(each))) for each in options) if options else 1
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.section.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)
