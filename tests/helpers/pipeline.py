@@ -18,7 +18,7 @@ from small_grid import inputs_of, job
 from small_tables import predictions_of
 
 from biasgrid.config import parse_config
-from biasgrid.inference.checkpoints.fetch import record_of_keys
+from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
 from biasgrid.report.findings import Finding, findings
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.models import ModelInputs
@@ -116,10 +116,13 @@ class Pipeline:
         self.instances = pl.read_parquet(made)
 
     def predict(self) -> None:
-        """Asks a model without weights."""
+        """Asks the model of the config: one with weights in a folder, or one without weights."""
         source, shard = self.grid.source_of_model(MODEL), self.layout.shard(DATASET, MODEL, "1-of-1")
         self.record.parent.mkdir(parents=True)
-        self.record.write_text(json.dumps(record_of_keys(**source)))
+        folder = self.config["models"][MODEL].get("folder")
+        with_weights = {"weights": True, "allow_pickle": False}
+        record = make_record(None, folder, None, **with_weights) if folder else record_of_keys(**source)
+        self.record.write_text(json.dumps(record))
         outputs = {"predictions": shard.predictions, "timing": shard.timing}
         params = {"cell": self.cells.predict_params(self.job), "answers": self.layout.answers(DATASET, MODEL)}
         params["engines"] = self.layout.engines(MODEL)

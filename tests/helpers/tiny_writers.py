@@ -1,6 +1,6 @@
 """Causal language models with random weights and trained tokenizers, and the plain way to ask them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ CORPUS = [
 SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {},
     "llama": {"num_key_value_heads": 1},
+    "phi": {},
     "gemma3_text": {"num_key_value_heads": 1, "head_dim": 16, "sliding_window": 16},
     "mamba": {"state_size": 8},
     "jamba": {
@@ -88,6 +89,22 @@ def save_writer(
     model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_letter_writer(folder: Path, scores: Mapping[str, float]) -> Path:
+    """Writes a chat model that begins its answers with some tokens, whatever it is asked.
+
+    Args:
+        folder: where it goes.
+        scores: what is added to the scores of these tokens; those of others have a spread of about 1.
+    """
+    save_writer(folder, "phi", CHAT_TEMPLATE, positions=1024)
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    for token, score in scores.items():
+        (number,) = tokenizer(token, add_special_tokens=False).input_ids
+        model.lm_head.bias.data[number] += score
+    model.save_pretrained(folder)
     return folder
 
 

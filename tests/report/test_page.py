@@ -207,6 +207,15 @@ def test_the_same_run_gives_the_same_page(
     assert len(pages) == 1
 
 
+MASS = {
+    "median": 0.875,
+    "lowest_tenth": 0.25,
+    "n": 1000,
+    "first_tokens": ["A", "</s>"],
+    "ways": [["A", 0.5], ["\na", 0.25]],
+}
+
+
 def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl.DataFrame) -> None:
     answered = {
         "base-squad": {
@@ -215,15 +224,18 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
             "status": {"ok": 900, "length": 300},
             "mass": None,
         },
-        "base-lm": {"answers": 1000, "scored_by": {"logits": 1000}, "status": {}, "mass": 0.875},
+        "base-lm": {"answers": 1000, "scored_by": {"logits": 1000}, "status": {}, "mass": MASS},
     }
     assert "How the models answered" not in report_of(RUN, measures=measures)
     page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures)
     _, _, section = page.partition("How the models answered")
     cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
-    assert cells[:7] == ["Model", "Kind", "Options", "Found", "Length", "Ok", "Answers"]
-    assert cells[7:14] == ["BERT base", "SQuAD", "parsed", "\N{EN DASH}", "25.0 %", "75.0 %", "1,200"]
-    assert cells[14:] == ["BERT base", "LM", "logits", "0.875", "0.0 %", "0.0 %", "1,000"]
+    heads = ["Model", "Kind", "Options", "Mass", "Lowest tenth", "Ways", "First tokens", "Length", "Ok", "Answers"]
+    assert cells[:10] == heads
+    assert cells[10:20] == ["BERT base", "SQuAD", "parsed", *4 * ["\N{EN DASH}"], "25.0 %", "75.0 %", "1,200"]
+    assert cells[20:25] == ["BERT base", "LM", "logits", "0.875", "0.250"]
+    assert "<td><code>&#34;A&#34;</code> 0.5, <code>&#34;\\na&#34;</code> 0.25</td>" in section
+    assert "<td><code>&#34;A&#34;</code>, <code>&#34;&lt;/s&gt;&#34;</code></td>" in section
     assert "Options were scored in different ways (logits, parsed)." in section
     alike = {model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()}
     page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures)

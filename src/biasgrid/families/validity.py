@@ -14,6 +14,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
+from biasgrid.tables.answers.choice import option_mass
 from biasgrid.tables.answers.text import THOUGHT_MARK
 from biasgrid.tables.completeness import Check
 
@@ -238,6 +239,19 @@ def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
         yield Check("improbable", low / count, count, flag=beside)
 
 
+def low_mass(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the median probability that an answer begins with an option, of models that write, with what they write.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    mass = option_mass(predictions)
+    if mass is not None:
+        tokens = ", ".join(map(repr, mass.first_tokens)) or "tokens that are not known"
+        flag = f"its answers would most often begin with {tokens}"
+        yield Check("low_mass", mass.median, mass.n, flag=flag)
+
+
 def row_chunks(scores: Scores) -> Iterator[FloatArray]:
     """Yields some rows after others."""
     for part in [scores] if isinstance(scores, np.ndarray) else scores:
@@ -294,6 +308,7 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
         saturated_scores: predictions,
         constant_scores: (cell.instances, cell.predictions),
         same_text: predictions,
+        low_mass: predictions,
         equal_scores: (answers.scores,),
         improbable: (answers.word_scores, answers.beside),
         one_answer: (answers.labels,),

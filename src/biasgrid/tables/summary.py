@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from biasgrid.tables.answers.choice import option_mass
 from biasgrid.tables.claims.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import CountedMeasures
 from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
@@ -384,16 +385,17 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
         predictions: its predictions tables.
 
     Returns:
-        `answers`, their number; `scored_by` and `status`, by their values how many have each; and `mass`, the mean of
-        what was found of 1, None where that is not known. None for models whose predictions have neither.
+        `answers`, their number; `scored_by` and `status`, by their values how many have each; and `mass`, the fields of
+        `OptionMass`, None where the mass is not known. None for models whose predictions have neither.
     """
     table = pl.scan_parquet(list(predictions), glob=False)
     there = table.collect_schema().names()
     counts = {name: value_counts(table, name) if name in there else {} for name in ("scored_by", "status")}
     if not any(counts.values()):
         return None
-    mass = table.select(pl.col("mass").mean()).collect().item() if "mass" in there else None
-    return {"answers": table.select(pl.len()).collect().item(), **counts, "mass": mass}
+    mass = option_mass(table)
+    answers = table.select(pl.len()).collect().item()
+    return {"answers": answers, **counts, "mass": None if mass is None else mass._asdict()}
 
 
 def value_counts(table: pl.LazyFrame, name: str) -> dict[str, int]:

@@ -159,6 +159,21 @@ def factors_text(factors: str) -> str:
     return f"clusters ({CLUSTERS}){factors.removeprefix('clusters')}" if factors.startswith("clusters") else factors
 
 
+def mass_lines(facts: GridFacts) -> Text:
+    """Returns how probable the options of scored datasets are together, a line for each cell where that is known."""
+    lines = Text()
+    for cell, of_cell in facts.cells.items():
+        mass = of_cell.get("answered", {}).get("mass")
+        if mass is None:
+            continue
+        if not lines:
+            lines.append("Mass (probability of all options together):\n", "bold")
+        dataset, _, model = cell.partition("/")
+        numbers = f"median {format_number(mass['median'])}, lowest tenth below {format_number(mass['lowest_tenth'])}"
+        lines.append(f"  {dataset}, {model}: {numbers}\n", "not bold")
+    return lines
+
+
 def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """Returns the validity flags of cells in words.
 
@@ -217,6 +232,8 @@ def print_summary(results: Path) -> None:
     level = provenance.get("statistics", {}).get("level", 0.95)
     console.print(coverage_lines(facts), end="")
     console.print(summary_tables(measured.filter("headline").iter_rows(named=True), console.width, level, facts))
+    if masses := mass_lines(facts):
+        console.print(masses)
     console.print(flag_lines(flag_rows(measured).to_dicts()))
     console.print(findings_of_run(results, measured, facts))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import polars as pl
 
 from biasgrid.tables.schema import UNKNOWN_COLUMN, Probabilities, Probability, Unique, column, table
@@ -82,3 +84,65 @@ SCHEMA = table(
         "response": column(pl.String, description="the response that was parsed, if any", nullable=True),
     },
 )
+SHOWN_TOKENS = 3
+"""How many first tokens of answers are named for a cell."""
+
+
+class OptionMass(NamedTuple):
+    """How probable the options of a cell are together.
+
+    Attributes:
+        median: the median of `mass`.
+        lowest_tenth: a tenth of the instances have less.
+        n: how many instances have a mass.
+        first_tokens: the tokens that are most often among the likeliest first ones; empty where they are not known.
+        ways: the ways to write an option with the largest mean probabilities, and these.
+    """
+
+    median: float
+    lowest_tenth: float
+    n: int
+    first_tokens: list[str]
+    ways: list[tuple[str, float]]
+
+
+def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
+    """Summarizes the mass of the options of a cell; None for answers without one.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "mass" not in predictions.collect_schema():
+        return None
+    mass = predictions.select(pl.col("mass").cast(pl.Float64)).drop_nulls().collect()["mass"]
+    if mass.is_empty():
+        return None
+    quantile = mass.quantile(0.1, interpolation="linear")
+    tokens, ways = frequent_first_tokens(predictions), probable_ways(predictions, len(mass))
+    return OptionMass(float(mass.median()), float(quantile), len(mass), tokens, ways)  # type: ignore[arg-type]
+
+
+def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
+    """Returns the tokens that are most often among the likeliest first ones; of equally frequent ones the likelier."""
+    columns = ["first_tokens", "first_probabilities"]
+    if not {*columns} <= {*predictions.collect_schema()}:
+        return []
+    rows = predictions.select(columns).drop_nulls().explode(columns)
+    counts = rows.group_by("first_tokens").agg(count=pl.len(), sum=pl.col("first_probabilities").sum())
+    ordered = counts.sort("count", "sum", "first_tokens", descending=[True, True, False]).head(SHOWN_TOKENS)
+    return ordered.collect()["first_tokens"].to_list()
+
+
+def probable_ways(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]:
+    """Returns the ways to write an option that have the largest mean probability over instances.
+
+    Args:
+        predictions: answers of the kind.
+        n: how many instances there are.
+    """
+    columns = ["ways", "way_probabilities"]
+    if not {*columns} <= {*predictions.collect_schema()}:
+        return []
+    of_options = predictions.select(columns).drop_nulls().explode(columns)
+    sums = of_options.explode(columns).drop_nulls().group_by("ways").agg(mean=pl.col("way_probabilities").sum() / n)
+    return sums.sort("mean", "ways", descending=[True, False]).head(SHOWN_TOKENS).collect().rows()
