@@ -1,5 +1,6 @@
 """Causal language models with random weights and trained tokenizers, and the plain way to ask them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,13 @@ def save_writer(
     model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def add_nothing(folder: Path) -> Path:
+    """Changes the tokenizer of a checkpoint, so that it adds no tokens to a text, as those of GPT-2 and Qwen."""
+    file = folder / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"post_processor": None}))
     return folder
 
 

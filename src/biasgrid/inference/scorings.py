@@ -29,6 +29,7 @@ class SentenceScoring(NamedTuple):
         reads: which tokens of a sentence are scored: `all` or, beside a partner, the `shared` or the `differing` ones.
         total: whether the score is a sum over tokens, which falls with their number; else it is a mean.
         decimals: to how many decimals the original code rounds scores before it compares them; None where it does not.
+        without_start: whether sentences are scored a second time, behind nothing but what the tokenizer itself adds.
         served: whether it is for models behind servers, which read a sentence back; else it is for weights here.
     """
 
@@ -41,6 +42,7 @@ class SentenceScoring(NamedTuple):
     reads: Literal["all", "shared", "differing"] = "all"
     total: bool = False
     decimals: int | None = None
+    without_start: bool = False
     served: bool = False
 
     def tokens_read(self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int) -> int:
@@ -52,7 +54,8 @@ class SentenceScoring(NamedTuple):
             special: how many special tokens a text has.
         """
         if self.inputs == "one":
-            return len(sentence) + (len(pair) if self.needs == "context" else 0)
+            once = len(sentence) + (len(pair) if self.needs == "context" else 0)
+            return once * (2 if self.without_start else 1)
         if self.needs == "partner":
             found = align_tokens(sentence, pair)
             scored = len((found.shared if self.reads == "shared" else found.differing)[0])
@@ -144,6 +147,7 @@ SCORINGS: dict[str, SentenceScoring] = {
         "lm-evaluation-harness",
         CAUSAL,
         total=True,
+        without_start=True,
     ),
     "mean": SentenceScoring(
         "mean over all tokens; the first token is read after the token for the beginning of a text, each other token "

@@ -146,6 +146,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from checks_of_cell(cell, CheckedAnswers())
     yield from truncated_sentences(cell.predictions)
     yield unscored_pairs(cell.observations)
+    yield from start_dependent(cell.observations)
     yield from few_writers(cell.observations)
     yield from doubted_pairs(cell.observations)
     yield from repeated_pairs(cell.instances)
@@ -154,6 +155,15 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
 def unscored_pairs(rows: pl.DataFrame) -> Check:
     """Returns the share of pairs of which a sentence has no score."""
     return share_that_holds("unscored_pairs", rows["more"].is_null() | rows["less"].is_null())
+
+
+def start_dependent(rows: pl.DataFrame) -> Iterator[Check]:
+    """Yields the share of pairs whose sign differs behind nothing but what the tokenizer adds, where that is known."""
+    more, less = pl.col("more_without_start"), pl.col("less_without_start")
+    known = rows.drop_nulls(["more", "less", "more_without_start", "less_without_start"])
+    if len(known):
+        with_start = (pl.col("more") - pl.col("less")).sign()
+        yield share_that_holds("start_dependent", known.select(with_start != (more - less).sign()).to_series())
 
 
 def few_writers(rows: pl.DataFrame) -> Iterator[Check]:

@@ -12,7 +12,7 @@ from biasgrid.families.pairs.keys import KEYS
 
 READ = ["instance", *KEYS]
 """The columns of instances that are observed."""
-SAID = ["instance", "score", "tokens_scored", "probabilities"]
+SAID = ["instance", "score", "score_without_start", "tokens_scored", "probabilities"]
 """The columns of predictions that are observed, of those that the kind has."""
 PER_SHARED_TOKEN = "cps"
 """The scoring whose scores add up over the tokens that both sentences share, so that they grow with these."""
@@ -31,6 +31,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
 
     Returns:
         By pair its keys; `more`, `less` and `unrelated`, the scores of its sentences, null where there is none;
+        `more_without_start` and `less_without_start`, the second scores of these, see `inference.scorings`;
         `apart`, how much larger `more` is than `less`, by shared token where scores are sums over these; and
         `instance_more` and `instance_less`, the instances of both.
     """
@@ -39,6 +40,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
     said = predictions.select(
         "instance",
         score=there.get("score", nothing),
+        score_without_start=there.get("score_without_start", nothing),
         tokens_scored=there.get("tokens_scored", nothing).cast(pl.Float64),
         probabilities=there.get("probabilities", pl.lit(None)).cast(pl.List(pl.Float64)),
     )
@@ -54,10 +56,14 @@ def pairs_of_scores(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs with the scores of their sentences."""
     keys = [name for name in READ if name not in OF_SENTENCE]
     # What is no finite number was not measured.
-    found = rows.with_columns(score=pl.when(pl.col("score").is_finite()).then("score"))
-    pairs = found.filter(role=MORE).select(*keys, "tokens_scored", more="score", instance_more="instance")
+    scores = ("score", "score_without_start")
+    found = rows.with_columns(pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores)
+    pairs = found.filter(role=MORE).select(
+        *keys, "tokens_scored", more="score", more_without_start="score_without_start", instance_more="instance"
+    )
     for role in ROLES[1:]:
-        names = {role: "score"} | ({} if role == UNRELATED else {f"instance_{role}": "instance"})
+        others = {f"{role}_without_start": "score_without_start", f"instance_{role}": "instance"}
+        names = {role: "score"} | ({} if role == UNRELATED else others)
         pairs = pairs.join(
             found.filter(role=role).select("pair", **names), on="pair", how="left", maintain_order="left"
         )
@@ -74,4 +80,5 @@ def pairs_of_choices(rows: pl.DataFrame) -> pl.DataFrame:
     pairs = both.filter(role=MORE).select(*keys, "tokens_scored", "share", instance_more="instance")
     mean = (pl.col("share") + pl.col("other")) / 2
     joined = pairs.join(other, on="pair", maintain_order="left").with_columns(more=mean, less=1 - mean)
-    return joined.with_columns(unrelated=pl.lit(None, pl.Float64)).drop("share", "other")
+    unknown = ("unrelated", "more_without_start", "less_without_start")
+    return joined.with_columns(pl.lit(None, pl.Float64).alias(name) for name in unknown).drop("share", "other")

@@ -19,6 +19,15 @@ SCHEMA = table(
             checks=NeverNaN,
             nullable=True,
         ),
+        "score_without_start": column(
+            pl.Float64,
+            description=(
+                "for `sum`: score of the sentence behind nothing but what the tokenizer itself adds; if that is "
+                "nothing, the first token is not scored. Null for other formulas, or if no token could be scored"
+            ),
+            checks=NeverNaN,
+            nullable=True,
+        ),
         "tokens_scored": column(
             pl.UInt16,
             description="number of tokens in the score; null if not counted",

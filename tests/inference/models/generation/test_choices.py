@@ -12,7 +12,6 @@ from small_tables import check_alike
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.option_ways import option_ways
 from biasgrid.tables.files import read_provenance
 
 Cells = Callable[..., Cell]

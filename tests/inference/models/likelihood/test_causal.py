@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sentences import PAIRS, PlainCausal, instances_of, pairs_of, scored, scores_of
 from shards import Cell
-from tiny_writers import save_writer
+from tiny_writers import add_nothing, save_writer
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.scorings import CAUSAL, scorings_of
@@ -47,6 +47,28 @@ def test_scores_are_those_of_one_token_at_a_time(cell: Cells, architecture: str,
     facts = read_provenance(ours.out)
     assert facts["scoring"] == scoring
     assert "generation" not in facts
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_sum_is_read_a_second_time_behind_what_the_tokenizer_adds(cell: Cells, tmp_path: Path, adds: bool) -> None:
+    checkpoint = save_writer(tmp_path / "llama", "llama", None)
+    if not adds:
+        add_nothing(checkpoint)
+    ours = cell(pairs_of([*PAIRS, ("A", "")], "sum"))
+    said, plain = scored(ours, "sum"), PlainCausal(checkpoint)
+    texts = ours.instances["text"].cast(pl.String).to_list()
+    expected = [plain.score_without_start(text) if text else None for text in texts]
+    second = said["score_without_start"].to_list()
+    assert [score is None for score in second] == [score is None for score in expected]
+    known = [score for score in expected if score is not None]
+    assert [score for score in second if score is not None] == pytest.approx(known, rel=1e-5, abs=1e-5)
+    assert ours.audit["largest_drift"] < 1e-5
+    if adds:
+        assert second[:-1] == pytest.approx(said["score"].to_list()[:-1], rel=1e-6)
+
+
+def test_other_formulas_have_no_second_score(cell: Cells) -> None:
+    assert scored(cell(pairs_of(PAIRS, "mean")), "mean")["score_without_start"].null_count() == 2 * len(PAIRS)
 
 
 def test_the_start_stands_before_each_token_of_a_sum_and_before_the_first_of_a_mean(cell: Cells) -> None:

@@ -18,6 +18,7 @@ from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.segments import segments_of
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_causal, loader_of
+from biasgrid.inference.models.generation.prompts import special_beginning
 from biasgrid.inference.models.likelihood.sentences import (
     Counts,
     EncodedSentences,
@@ -52,6 +53,7 @@ class CausalLikelihood(SentenceBackEnd):
 
     Attributes:
         start: the token that stands for the beginning of a text.
+        begin: the tokens that the tokenizer itself puts before a text, often none.
     """
 
     Choices: ClassVar[type[Any]] = CausalChoices
@@ -74,6 +76,7 @@ class CausalLikelihood(SentenceBackEnd):
                 "so that the first token of a sentence can be scored after it"
             )
         self.start: int = start
+        self.begin = special_beginning(tokenizer)
 
     @classmethod
     def decisive(cls, settings: InferenceSettings) -> dict[str, Any]:
@@ -105,9 +108,13 @@ class CausalLikelihood(SentenceBackEnd):
         reads, rows, kept = Reads(), list[Sequence[int]](), list[int]()
         tokens = [self._tokens(*texts) for texts in zip(contexts, sentences, strict=True)]
         for number, (before, ids) in enumerate(tokens):
-            found = self._read_alone(ids, limit) if self.name == "mean" else self._read_behind(before, ids, limit)
+            found = self._read_alone(ids, limit) if self.name == "mean" else [self._read_behind(before, ids, limit)]
             for row, places, read in found:
                 reads.add(number, len(rows), places, read)
+                rows.append(row)
+            if self.scoring.without_start:
+                row, places, read = self._read_without_start(ids, limit)
+                reads.add(number, len(rows), places, read, without_start=True)
                 rows.append(row)
             kept.append(sum(len(read) for _, _, read in found))
         is_cut = np.array([count < len(ids) for count, (_, ids) in zip(kept, tokens, strict=True)])
@@ -124,13 +131,20 @@ class CausalLikelihood(SentenceBackEnd):
         first = sum(end <= len(context) for _, end in encoding.offsets) if context is not None else 0
         return encoding.ids[:first], encoding.ids[first:]
 
-    def _read_behind(self, before: Sequence[int], ids: Sequence[int], limit: int) -> list[Read]:
+    def _read_without_start(self, ids: Sequence[int], limit: int) -> Read:
+        """Reads all tokens behind what the tokenizer itself adds; if that is nothing, the first token is only read."""
+        read = [*self.begin, *ids][: limit + 1]
+        first = max(len(self.begin), 1)
+        # An empty sentence has a row, too, of which nothing is read.
+        return read[: max(1, len(read) - 1)] or [self.start], range(first - 1, len(read) - 1), read[first:]
+
+    def _read_behind(self, before: Sequence[int], ids: Sequence[int], limit: int) -> Read:
         """Reads all tokens behind the start and a context."""
         begun = [self.start, *before]
         # The last token is only read: the model need not see it.
         read = ids[: max(0, limit + 1 - len(begun))]
         last = len(begun) - 1
-        return [([*begun, *read[:-1]][:limit], range(last, last + len(read)), read)]
+        return [*begun, *read[:-1]][:limit], range(last, last + len(read)), read
 
     def _read_alone(self, ids: Sequence[int], limit: int) -> list[Read]:
         """Reads the first token behind the start, and the others only behind those before them."""

@@ -42,6 +42,7 @@ class Reads:
         masked: the places that are masked in each row.
         places: the places of each row whose logits are read.
         tokens: the tokens whose probabilities are read there.
+        without_start: whether each row is of the second score, see `SentenceScoring.without_start`.
     """
 
     owner: list[int] = field(default_factory=list)
@@ -49,9 +50,16 @@ class Reads:
     masked: list[Sequence[int]] = field(default_factory=list)
     places: list[Sequence[int]] = field(default_factory=list)
     tokens: list[Sequence[int]] = field(default_factory=list)
+    without_start: list[bool] = field(default_factory=list)
 
     def add(
-        self, owner: int, base: int, places: Sequence[int], tokens: Sequence[int], masked: Sequence[int] = ()
+        self,
+        owner: int,
+        base: int,
+        places: Sequence[int],
+        tokens: Sequence[int],
+        masked: Sequence[int] = (),
+        without_start: bool = False,
     ) -> None:
         """Adds a row; one without places is read for nothing, so that each instance has a row."""
         self.owner.append(owner)
@@ -59,10 +67,13 @@ class Reads:
         self.masked.append(masked)
         self.places.append(places)
         self.tokens.append(tokens)
+        self.without_start.append(without_start)
 
-    def scored(self, instances: int) -> IntArray:
-        """Returns how many tokens of each instance are read."""
-        return np.bincount(self.owner, [len(places) for places in self.places], instances).astype(np.int64)
+    def scored(self, instances: int, without_start: bool = False) -> IntArray:
+        """Returns how many tokens of each instance are read for its score, or for its second score."""
+        counts = zip(self.places, self.without_start, strict=True)
+        weights = [len(places) if second is without_start else 0 for places, second in counts]
+        return np.bincount(self.owner, weights, instances).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,9 @@ class EncodedSentences:
     Attributes:
         rows: the rows.
         counts: what is counted of each instance.
-        scored: shape (instances,), how many tokens are read.
+        scored: shape (instances,), how many tokens are read for the score.
+        scored_without_start: shape (instances,), how many are read for the second score.
+        without_start: shape (rows,), whether a row is of the second score.
         on_device: the rows' tokens.
         masked, places, tokens: shape (rows, widest), what is masked and read; `NO_PLACE` where nothing is.
     """
@@ -102,6 +115,8 @@ class EncodedSentences:
     rows: TokenRows
     counts: Counts
     scored: IntArray
+    scored_without_start: IntArray
+    without_start: BoolArray
     on_device: DeviceRows
     masked: torch.Tensor
     places: torch.Tensor
@@ -121,7 +136,9 @@ class EncodedSentences:
         owner = np.array(reads.owner, dtype=np.int32)
         rows = TokenRows(base.first, base.second, base.first_of[which], base.second_of[which], owner)
         tables = (to_device(padded_rows(each), model.device) for each in (reads.masked, reads.places, reads.tokens))
-        return cls(rows, counts, reads.scored(len(counts.tokens)), DeviceRows.of(rows, model), *tables)
+        count, without_start = len(counts.tokens), np.array(reads.without_start, dtype=np.bool_)
+        scored = reads.scored(count), reads.scored(count, without_start=True)
+        return cls(rows, counts, *scored, without_start, DeviceRows.of(rows, model), *tables)
 
     def of_batch(self, table: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Returns what a table has for the rows of a batch, as wide as these can need; shape (rows, places)."""
@@ -180,14 +197,13 @@ class SentenceBackEnd(LocalBackEnd):
     def table(self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]) -> pl.DataFrame:
         """Makes columns of the answers (`likelihood`) from what `run` returned: the `score` of each row, a sum."""
         scored, counts = encoded.scored[part.instances], encoded.counts
-        totals = np.bincount(part.owner, columns["score"].astype(np.float64), len(part.instances))
-        scores = totals if self.scoring.total else totals / np.maximum(scored, 1)
+        is_second = encoded.without_start[part.rows]
         return pl.DataFrame(
             {
-                "score": [
-                    self.rounded(score) if count else None
-                    for score, count in zip(scores.tolist(), scored.tolist(), strict=True)
-                ],
+                "score": self.scores(columns["score"] * ~is_second, part, scored),
+                "score_without_start": self.scores(
+                    columns["score"] * is_second, part, encoded.scored_without_start[part.instances]
+                ),
                 "tokens_scored": scored,
                 "tokens": counts.tokens[part.instances],
                 "unknown_tokens": counts.unknown[part.instances],
@@ -196,6 +212,21 @@ class SentenceBackEnd(LocalBackEnd):
             },
             schema=COLUMNS,
         )
+
+    def scores(self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray) -> list[float | None]:
+        """Returns the score of each instance of the values of its rows; None where no token is scored.
+
+        Args:
+            values: shape (rows,), the sum of each row; 0 for rows that do not count.
+            part: the rows.
+            scored: shape (instances,), how many tokens are scored.
+        """
+        totals = np.bincount(part.owner, values.astype(np.float64), len(part.instances))
+        scores = totals if self.scoring.total else totals / np.maximum(scored, 1)
+        return [
+            self.rounded(score) if count else None
+            for score, count in zip(scores.tolist(), scored.tolist(), strict=True)
+        ]
 
     def rounded(self, score: float) -> float:
         """Returns a score as the formula's original code compares it."""

@@ -69,6 +69,7 @@ class ServerLikelihood(Server):
         scores = [each.total / (1 if SCORINGS[name].total else each.scored) if each.scored else None for each in read]
         columns = {
             "score": scores,
+            "score_without_start": [None] * len(read),
             "tokens_scored": [each.scored for each in read],
             "tokens": [each.tokens for each in read],
             "unknown_tokens": [None] * len(read),
