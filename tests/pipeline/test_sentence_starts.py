@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from pipeline import Pipeline
 from sentences import PlainCausal
@@ -15,11 +14,28 @@ from tiny_writers import add_nothing, save_writer
 
 import biasgrid
 
-NAMES = ["A cook", "The old man", "Zoë", "Nobody", "Who", "It", "A helpful man"]
+NAMES = ["A cook", "The old man", "Zoë", "Nobody", "Wales", "The sea"]
 DEEDS = ["lies", "sat by the sea", "was asked", "can tell"]
-PAIRS = [(f"{one} {deed}.", f"{other} {deed}.") for deed in DEEDS for one in NAMES for other in NAMES if one != other]
+CANDIDATES = [
+    (f"{one} {deed}.", f"{other} {deed}.") for deed in DEEDS for one in NAMES for other in NAMES if one != other
+]
+PAIRS, CHANGED = 100, 11
+"""How many pairs are asked, and in how many of them the sign changes."""
 DATASET = {"family": "pairs", "layout": "plain", "files": ["pairs.csv"]}
 Cells = Callable[[bool], Pipeline]
+
+
+def chosen_pairs(checkpoint: Path) -> list[tuple[str, str]]:
+    """Pairs of which so many change as `CHANGED` says, if the tokenizer of a checkpoint adds nothing."""
+    plain = PlainCausal(checkpoint)
+    texts = sorted({text for pair in CANDIDATES for text in pair})
+    usual = {text: plain.score("sum", text, None) for text in texts}
+    without = {text: plain.score_without_start(text) or 0.0 for text in texts}
+    changes = [(usual[one] > usual[other]) != (without[one] > without[other]) for one, other in CANDIDATES]
+    changed, same = (
+        [pair for pair, change in zip(CANDIDATES, changes, strict=True) if change is wanted] for wanted in (True, False)
+    )
+    return [*changed[:CHANGED], *same[: PAIRS - CHANGED]]
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +45,13 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Cells:
     @cache
     def make(adds: bool) -> Pipeline:
         folder = tmp_path_factory.mktemp("starts")
-        others = {"direction": "", "type": "people"}
-        rows = [{"more": more, "less": less, "cluster": str(at)} | others for at, (more, less) in enumerate(PAIRS)]
-        write_table(folder / "pairs.csv", rows)
         checkpoint = save_writer(folder / "writer")
         if not adds:
             add_nothing(checkpoint)
+        others = {"direction": "", "type": "people"}
+        pairs = CANDIDATES if adds else chosen_pairs(checkpoint)
+        rows = [{"more": more, "less": less, "cluster": str(at)} | others for at, (more, less) in enumerate(pairs)]
+        write_table(folder / "pairs.csv", rows)
         return Pipeline(folder, {"task": "text-generation", "folder": str(checkpoint)}, DATASET)
 
     return make
@@ -42,18 +59,10 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Cells:
 
 def test_pairs_are_counted_whose_sign_changes_without_the_start(cell: Cells) -> None:
     ours = cell(False)
-    plain = PlainCausal(Path(ours.config["models"]["model"]["folder"]))
-    texts = sorted({text for pair in PAIRS for text in pair})
-    usual = {text: plain.score("sum", text, None) for text in texts}
-    without = {text: plain.score_without_start(text) or 0.0 for text in texts}
-    signs = [(np.sign(usual[one] - usual[two]), np.sign(without[one] - without[two])) for one, two in PAIRS]
-    share = float(np.mean([one != other for one, other in signs]))
     row = ours.row("start_dependent")
-    assert (row["value"], row["n"]) == (pytest.approx(share), len(PAIRS))
-    assert len(PAIRS) >= 100
-    assert share > 0.1
-    assert f"in {share:.0%} of {len(PAIRS)} pairs the other sentence scores higher" in row["flag"]
-    assert ours.row("stereotype_share")["value"] is not None
+    assert (row["value"], row["n"]) == (CHANGED / PAIRS, PAIRS)
+    assert "in 11% of 100 pairs the other sentence scores higher" in row["flag"]
+    assert ours.row("stereotype_share", bias_type="people")["value"] is not None
     summary = biasgrid.open(ours.config["results"]).summary()
     assert row["flag"] in summary["flag"].to_list()
     assert row["flag"] in ours.page.text
@@ -61,4 +70,4 @@ def test_pairs_are_counted_whose_sign_changes_without_the_start(cell: Cells) -> 
 
 def test_a_tokenizer_that_adds_the_start_itself_leaves_no_doubt(cell: Cells) -> None:
     row = cell(True).row("start_dependent")
-    assert (row["value"], row["n"], row["flag"]) == (0, len(PAIRS), None)
+    assert (row["value"], row["n"], row["flag"]) == (0, len(CANDIDATES), None)
