@@ -20,8 +20,18 @@ from biasgrid.tables.claims.numbers import format_number
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.ask import Asker, TypedText
 
-PER_CANDIDATE = {"probabilities": "probability", "starts": "start", "ends": "end", "tokens": "tokens", "ranks": "rank"}
+PER_CANDIDATE = {
+    "probabilities": "probability",
+    "starts": "start",
+    "ends": "end",
+    "tokens": "tokens",
+    "ranks": "rank",
+    "ways": "ways",
+}
 """The parts of a response that have a value for each candidate or class, and how they are called."""
+
+SECOND_COLUMNS = ("way_probabilities", "first_probabilities")
+"""The parts of a response that are shown with others."""
 
 
 def ask(
@@ -103,6 +113,7 @@ def print_response(asker: Asker, typed: Sequence[TypedText], as_json: bool) -> N
 def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequence[str]) -> Iterator[str]:
     """Yields an answer as lines: what was asked, what holds for the whole, and a line for each candidate."""
     yield " | ".join(typed.texts)
+    answer = with_beginnings(answer)
     width = max(map(len, (*candidates, *answer)), default=0)
     for name, value in answer.items():
         if name not in PER_CANDIDATE and name not in typed.row:
@@ -111,6 +122,23 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
     for place, candidate in enumerate(candidates):
         values = (f"{called} {value_of_response(of_each[place])}" for called, of_each in values_by_name.items())
         yield f"  {candidate:{width}}  {'  '.join(values)}"
+
+
+def with_beginnings(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an answer with the ways to write each option, and the first tokens, as texts with their probabilities."""
+    texts: dict[str, Any] = {}
+    if "ways" in answer:
+        both = zip(answer["ways"], answer["way_probabilities"], strict=True)
+        texts["ways"] = [beginnings_text(*of_option) for of_option in both]
+    if "first_tokens" in answer:
+        texts["first_tokens"] = beginnings_text(answer["first_tokens"], answer["first_probabilities"])
+    return {name: value for name, value in {**answer, **texts}.items() if name not in SECOND_COLUMNS}
+
+
+def beginnings_text(texts: Sequence[str], probabilities: Sequence[float]) -> str:
+    """Returns beginnings of an answer, the likeliest first, such as `'A' 0.52, ' A' 0.0012`."""
+    pairs = sorted(zip(texts, probabilities, strict=True), key=lambda pair: -pair[1])
+    return ", ".join(f"{text!r} {format_number(probability)}" for text, probability in pairs)
 
 
 def value_of_response(value: Any) -> str:

@@ -274,7 +274,14 @@ class Asker:
         )
 
 
+FIRST_TOKENS = ("first_tokens", "first_probabilities")
+"""Lists of answers that are of the whole answer, not of its candidates."""
+
+
 def response_of(one: TypedText, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an answer with the lists as long as what was typed has candidates; tables are as wide as the longest."""
     count = len(one.candidates) or None
-    return {name: value[:count] if isinstance(value, list) else value for name, value in answer.items()}
+    return {
+        name: value[:count] if isinstance(value, list) and name not in FIRST_TOKENS else value
+        for name, value in answer.items()
+    }

@@ -136,17 +136,15 @@ class AnswerBeginnings(NamedTuple):
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
     """Returns the columns of answers of the kind `choice` that say how answers begin."""
-    of_options = [row.ways for row in rows]
-    ways = [each and [[way for way, _ in option] for option in each] for each in of_options]
-    way_probabilities = [each and [[value for _, value in option] for option in each] for each in of_options]
-    firsts = [row.first_tokens for row in rows]
+    ways = [row.ways and [[way for way, _ in option] for option in row.ways] for row in rows]
+    way_values = [row.ways and [[value for _, value in option] for option in row.ways] for row in rows]
+    tokens = [row.first_tokens and [token for token, _ in row.first_tokens] for row in rows]
+    token_values = [row.first_tokens and [value for _, value in row.first_tokens] for row in rows]
     return [
         pl.Series("ways", ways, pl.List(pl.List(pl.String))),
-        pl.Series("way_probabilities", way_probabilities, pl.List(pl.List(pl.Float32))),
-        pl.Series("first_tokens", [each and [token for token, _ in each] for each in firsts], pl.List(pl.String)),
-        pl.Series(
-            "first_probabilities", [each and [value for _, value in each] for each in firsts], pl.List(pl.Float32)
-        ),
+        pl.Series("way_probabilities", way_values, pl.List(pl.List(pl.Float32))),
+        pl.Series("first_tokens", tokens, pl.List(pl.String)),
+        pl.Series("first_probabilities", token_values, pl.List(pl.Float32)),
     ]
 
 
