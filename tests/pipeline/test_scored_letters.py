@@ -54,13 +54,13 @@ def test_the_mass_is_that_of_bare_letters_and_the_order_bias_shows(cell: Cells) 
 
 def test_the_ways_of_an_option_add_up_to_its_probability(cell: Cells) -> None:
     for row in predictions_of_cell(cell("letters")).iter_rows(named=True):
-        sums = [sum(ways) for ways in row["way_probabilities"]]
+        sums = [sum(forms) for forms in row["form_probabilities"]]
         assert sums == pytest.approx(row["probabilities"], rel=1e-5)
         assert sum(sums) == pytest.approx(row["mass"], rel=1e-5)
         assert row["mass"] <= 1
-        first = dict(zip(row["ways"][0], row["way_probabilities"][0], strict=True))
+        first = dict(zip(row["surface_forms"][0], row["form_probabilities"][0], strict=True))
         assert {*first} == {"a", " a", "A", " A", "(a", " (a", "(A", " (A"}
-        assert max(first, key=lambda way: first[way]) == "A"
+        assert max(first, key=lambda form: first[form]) == "A"
         assert row["first_tokens"][:2] == ["A", "B"]
         assert row["first_probabilities"][0] == pytest.approx(first["A"], rel=1e-5)
 
@@ -81,7 +81,7 @@ def test_mass_is_in_the_provenance_the_summary_and_on_the_page(cell: Cells) -> N
     cell_facts = results.provenance("summary.parquet")["measures"][f"{DATASET}/{MODEL}"]
     mass = cell_facts["answered"]["mass"]
     assert mass["first_tokens"][:2] == ["A", "B"]
-    assert [way for way, _ in mass["ways"]][:2] == ["A", "B"]
+    assert [form for form, _ in mass["surface_forms"]][:2] == ["A", "B"]
     assert mass["lowest_tenth"] <= mass["median"]
     shown = " ".join(CliRunner().invoke(app, ["summary", whole.config["results"]]).stdout.split())
     assert f"{DATASET}, {MODEL}: median {mass['median']:.3f}, lowest tenth below {mass['lowest_tenth']:.3f}" in shown

@@ -212,7 +212,7 @@ MASS = {
     "lowest_tenth": 0.25,
     "n": 1000,
     "first_tokens": ["A", "</s>"],
-    "ways": [["A", 0.5], ["\na", 0.25]],
+    "surface_forms": [["A", 0.5], ["\na", 0.25]],
 }
 
 
@@ -230,7 +230,18 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
     page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures)
     _, _, section = page.partition("How the models answered")
     cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
-    heads = ["Model", "Kind", "Options", "Mass", "Lowest tenth", "Ways", "First tokens", "Length", "Ok", "Answers"]
+    heads = [
+        "Model",
+        "Kind",
+        "Options",
+        "Mass",
+        "Lowest tenth",
+        "Surface forms",
+        "First tokens",
+        "Length",
+        "Ok",
+        "Answers",
+    ]
     assert cells[:10] == heads
     assert cells[10:20] == ["BERT base", "SQuAD", "parsed", *4 * ["\N{EN DASH}"], "25.0 %", "75.0 %", "1,200"]
     assert cells[20:25] == ["BERT base", "LM", "logits", "0.875", "0.250"]

@@ -26,11 +26,11 @@ PER_CANDIDATE = {
     "ends": "end",
     "tokens": "tokens",
     "ranks": "rank",
-    "ways": "ways",
+    "surface_forms": "surface_forms",
 }
 """The parts of a response that have a value for each candidate or class, and how they are called."""
 
-SECOND_COLUMNS = ("way_probabilities", "first_probabilities")
+SECOND_COLUMNS = ("form_probabilities", "first_probabilities")
 """The parts of a response that are shown with others."""
 
 
@@ -127,9 +127,9 @@ def response_lines(typed: TypedText, answer: Mapping[str, Any], candidates: Sequ
 def with_beginnings(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an answer with the ways to write each option, and the first tokens, as texts with their probabilities."""
     texts: dict[str, Any] = {}
-    if "ways" in answer:
-        both = zip(answer["ways"], answer["way_probabilities"], strict=True)
-        texts["ways"] = [beginnings_text(*of_option) for of_option in both]
+    if "surface_forms" in answer:
+        both = zip(answer["surface_forms"], answer["form_probabilities"], strict=True)
+        texts["surface_forms"] = [beginnings_text(*of_option) for of_option in both]
     if "first_tokens" in answer:
         texts["first_tokens"] = beginnings_text(answer["first_tokens"], answer["first_probabilities"])
     return {name: value for name, value in {**answer, **texts}.items() if name not in SECOND_COLUMNS}

@@ -14,7 +14,7 @@ from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXT
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import ItemPrompt, prompt_of
 from biasgrid.families.orders import random_order, shares_of_sample
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 
 
 def expand(questions: QuestionSet) -> Expansion:

@@ -9,7 +9,7 @@ from biasgrid.families.orders import units_of_sample
 from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, PairFiles, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 
 OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 """What pairs and instances call by the same name."""

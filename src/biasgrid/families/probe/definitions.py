@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.base.sections import KeysError, Section, named_section
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 
 YES_NO = ("yes", "no")
 GENDERS = ("male", "female")
@@ -69,7 +69,7 @@ class OptionLetter(Evaluator):
     name: Literal["option-letter"] = Field(description="which one")
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
-        """Returns the letters; `inference.option_ways` says how they may be written."""
+        """Returns the letters; `inference.surface_forms` says how they may be written."""
         return {option: option_letter(place) for place, option in enumerate(options)}
 
 

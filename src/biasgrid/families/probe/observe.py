@@ -24,7 +24,7 @@ from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import ProbeMode, fill_keys
 from biasgrid.families.responses import is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", *KEYS]
@@ -56,9 +56,7 @@ OBSERVATIONS = table(
         "undetected": column(pl.Boolean, description="whether nothing was found"),
         "outcome": column(pl.Enum(OUTCOMES), description="how the answer ended; `unclear` says something else"),
         "truncated": column(
-            pl.Boolean,
-            description="whether the scorer read only the beginning of a long answer",
-            nullable=True,
+            pl.Boolean, description="whether the scorer read only the beginning of a long answer", nullable=True
         ),
         **{name: key for name, key in KEYS.items() if name != "options"},
     },

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from biasgrid.base.sections import KeysError, Name, Section
 from biasgrid.families.family import DatasetSection, Mode
 from biasgrid.families.probe.definitions import AnyEvaluator, AnyMetric
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 from biasgrid.tables.claims.marks import LETTERS, Mark
 
 if TYPE_CHECKING:

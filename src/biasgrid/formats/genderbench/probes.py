@@ -14,7 +14,7 @@ from biasgrid.base.yaml import Document
 from biasgrid.families.probe.section import PROMPTS_KEY, ItemKeys, placeholders
 from biasgrid.formats.genderbench.data import INVENTORIES, NAMES, Data, LogSection, read_data
 from biasgrid.formats.genderbench.log import LoggedItem, read_log
-from biasgrid.inference.option_ways import option_letter
+from biasgrid.inference.surface_forms import option_letter
 from biasgrid.tables.metric import read_mapping
 
 MetricContent = dict[str, Any]

@@ -40,7 +40,7 @@ SCHEMA = table(
             checks=Probability,
             nullable=True,
         ),
-        "ways": column(
+        "surface_forms": column(
             pl.List(pl.List(pl.String)),
             description=(
                 "generative models: for each candidate the ways to begin an answer with it, such as `a` and `(a`; a "
@@ -48,9 +48,9 @@ SCHEMA = table(
             ),
             nullable=True,
         ),
-        "way_probabilities": column(
+        "form_probabilities": column(
             pl.List(pl.List(pl.Float32)),
-            description="the probability of each of these ways, of which `probabilities` has the sums",
+            description="the probability of each of these forms, of which `probabilities` has the sums",
             nullable=True,
         ),
         "first_tokens": column(
@@ -96,14 +96,14 @@ class OptionMass(NamedTuple):
         lowest_tenth: a tenth of the instances have less.
         n: how many instances have a mass.
         first_tokens: the tokens that are most often among the likeliest first ones; empty where they are not known.
-        ways: the ways to write an option with the largest mean probabilities, and these.
+        surface_forms: the ways to write an option with the largest mean probabilities, and these.
     """
 
     median: float
     lowest_tenth: float
     n: int
     first_tokens: list[str]
-    ways: list[tuple[str, float]]
+    surface_forms: list[tuple[str, float]]
 
 
 def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
@@ -118,8 +118,8 @@ def option_mass(predictions: pl.LazyFrame) -> OptionMass | None:
     if mass.is_empty():
         return None
     quantile = mass.quantile(0.1, interpolation="linear")
-    tokens, ways = frequent_first_tokens(predictions), probable_ways(predictions, len(mass))
-    return OptionMass(float(mass.median()), float(quantile), len(mass), tokens, ways)  # type: ignore[arg-type]
+    tokens, forms = frequent_first_tokens(predictions), probable_forms(predictions, len(mass))
+    return OptionMass(float(mass.median()), float(quantile), len(mass), tokens, forms)  # type: ignore[arg-type]
 
 
 def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
@@ -133,16 +133,21 @@ def frequent_first_tokens(predictions: pl.LazyFrame) -> list[str]:
     return ordered.collect()["first_tokens"].to_list()
 
 
-def probable_ways(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]:
+def probable_forms(predictions: pl.LazyFrame, n: int) -> list[tuple[str, float]]:
     """Returns the ways to write an option that have the largest mean probability over instances.
 
     Args:
         predictions: answers of the kind.
         n: how many instances there are.
     """
-    columns = ["ways", "way_probabilities"]
+    columns = ["surface_forms", "form_probabilities"]
     if not {*columns} <= {*predictions.collect_schema()}:
         return []
     of_options = predictions.select(columns).drop_nulls().explode(columns)
-    sums = of_options.explode(columns).drop_nulls().group_by("ways").agg(mean=pl.col("way_probabilities").sum() / n)
-    return sums.sort("mean", "ways", descending=[True, False]).head(SHOWN_TOKENS).collect().rows()
+    sums = (
+        of_options.explode(columns)
+        .drop_nulls()
+        .group_by("surface_forms")
+        .agg(mean=pl.col("form_probabilities").sum() / n)
+    )
+    return sums.sort("mean", "surface_forms", descending=[True, False]).head(SHOWN_TOKENS).collect().rows()

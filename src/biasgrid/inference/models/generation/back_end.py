@@ -269,7 +269,7 @@ class TextGeneration(BackEnd):
         texts = {token: self.tokenizer.decode([token]) for tokens in likeliest.values() for token, _ in tokens}
         return [
             AnswerBeginnings(
-                [[(way, next(left)) for way in ways] for ways in one.ways],
+                [[(form, next(left)) for form in forms] for forms in one.forms],
                 [(texts[token], probability) for token, probability in likeliest[number]],
             )
             for number, one in enumerate(asked)

@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.back_end import numbered_values
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.option_ways import LEADS, LINE_BREAK, option_ways, plain_ways, without_continuations
+from biasgrid.inference.surface_forms import LEADS, LINE_BREAK, plain_forms, surface_forms, without_continuations
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +31,12 @@ class OptionRequest:
     Attributes:
         context: the prompt's tokens, up to where the options part with it.
         options: for each option the token sequences that write it; none for a candidate that is not there.
-        ways: the texts of these sequences.
+        forms: the texts of these sequences.
     """
 
     context: list[int]
     options: tuple[tuple[Tokens, ...], ...]
-    ways: tuple[tuple[str, ...], ...] = ()
+    forms: tuple[tuple[str, ...], ...] = ()
 
     @property
     def length(self) -> int:
@@ -56,12 +56,12 @@ class Border:
     Attributes:
         merged: the tokens at the prompt's end that it writes otherwise where an option follows.
         options: see `OptionRequest`.
-        ways: likewise.
+        forms: likewise.
     """
 
     merged: list[int]
     options: tuple[tuple[Tokens, ...], ...]
-    ways: tuple[tuple[str, ...], ...]
+    forms: tuple[tuple[str, ...], ...]
 
 
 class OptionTokens:
@@ -85,64 +85,66 @@ class OptionTokens:
         border = self.borders.get(key)
         if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
             border = self.borders[key] = self._border(prompt, tokens, options)
-        return OptionRequest(tokens[: len(tokens) - len(border.merged)], border.options, border.ways)
+        return OptionRequest(tokens[: len(tokens) - len(border.merged)], border.options, border.forms)
 
     def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
         written = self._written(prompt, options)
-        plain = [tokens_of[way] for tokens_of, ways in zip(written, plain_ways(options), strict=True) for way in ways]
+        plain = [
+            tokens_of[form] for tokens_of, forms in zip(written, plain_forms(options), strict=True) for form in forms
+        ]
         common = min((shared_beginning(tokens, ids) for ids in plain), default=len(tokens))
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info(
                 "the tokenizer merges the end of the prompts, %r, with options, so both are scored together", tail
             )
-        ways = [self._ways_behind(tokens[:common], tokens_of) for tokens_of in written]
-        sequences = tuple(without_continuations(texts) for texts in ways)
+        forms = [self._forms_behind(tokens[:common], tokens_of) for tokens_of in written]
+        sequences = tuple(without_continuations(texts) for texts in forms)
         check_written(options, sequences)
-        kept = tuple(tuple(texts[ids] for ids in own) for texts, own in zip(ways, sequences, strict=True))
+        kept = tuple(tuple(texts[ids] for ids in own) for texts, own in zip(forms, sequences, strict=True))
         return Border(tokens[common:], sequences, kept)
 
     def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
         """Returns for each option the tokens of the prompt with the option behind it, by the way to write it."""
         is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
-        ways = option_ways(options, (*LEADS, LINE_BREAK) if is_line_open else LEADS)
-        tokens = iter(self.prompter.tokens([f"{prompt}{way}" for texts in ways for way in texts]))
-        return [{way: next(tokens) for way in texts} for texts in ways]
+        forms = surface_forms(options, (*LEADS, LINE_BREAK) if is_line_open else LEADS)
+        tokens = iter(self.prompter.tokens([f"{prompt}{form}" for texts in forms for form in texts]))
+        return [{form: next(tokens) for form in texts} for texts in forms]
 
-    def _ways_behind(self, context: list[int], tokens_of: Mapping[str, list[int]]) -> dict[Tokens, str]:
+    def _forms_behind(self, context: list[int], tokens_of: Mapping[str, list[int]]) -> dict[Tokens, str]:
         """Returns the ways to write an option behind a context, by their tokens; without those it cannot write.
 
         A mark that the tokenizer merges with the prompt's end is left out: all options would be scored from before it.
         """
         unknown, start = self.prompter.tokenizer.unk_token_id, len(context)
-        ways: dict[Tokens, str] = {}
-        for way, ids in tokens_of.items():
+        forms: dict[Tokens, str] = {}
+        for form, ids in tokens_of.items():
             if ids[:start] == context and len(ids) > start and unknown not in ids[start:]:
-                ways.setdefault(tuple(ids[start:]), way)
-        return ways
+                forms.setdefault(tuple(ids[start:]), form)
+        return forms
 
 
 class AnswerBeginnings(NamedTuple):
     """How the answer to an instance begins.
 
     Attributes:
-        ways: for each option the ways to write it with their probabilities; None where they are not known.
+        forms: for each option the ways to write it with their probabilities; None where they are not known.
         first_tokens: the likeliest first tokens with their probabilities; None where they are not known.
     """
 
-    ways: list[list[tuple[str, float]]] | None = None
+    forms: list[list[tuple[str, float]]] | None = None
     first_tokens: list[tuple[str, float]] | None = None
 
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
     """Returns the columns of answers of the kind `choice` that say how answers begin."""
-    ways = [row.ways and [[way for way, _ in option] for option in row.ways] for row in rows]
-    way_values = [row.ways and [[value for _, value in option] for option in row.ways] for row in rows]
+    forms = [row.forms and [[form for form, _ in option] for option in row.forms] for row in rows]
+    form_values = [row.forms and [[value for _, value in option] for option in row.forms] for row in rows]
     tokens = [row.first_tokens and [token for token, _ in row.first_tokens] for row in rows]
     token_values = [row.first_tokens and [value for _, value in row.first_tokens] for row in rows]
     return [
-        pl.Series("ways", ways, pl.List(pl.List(pl.String))),
-        pl.Series("way_probabilities", way_values, pl.List(pl.List(pl.Float32))),
+        pl.Series("surface_forms", forms, pl.List(pl.List(pl.String))),
+        pl.Series("form_probabilities", form_values, pl.List(pl.List(pl.Float32))),
         pl.Series("first_tokens", tokens, pl.List(pl.String)),
         pl.Series("first_probabilities", token_values, pl.List(pl.Float32)),
     ]

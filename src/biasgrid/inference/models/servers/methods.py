@@ -16,7 +16,7 @@ from biasgrid.inference.models.generation.parsing import chosen_option, status_o
 from biasgrid.inference.models.generation.prompts import Messages
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
-from biasgrid.inference.option_ways import option_ways, plain_ways, sent_ways, without_continuations
+from biasgrid.inference.surface_forms import plain_forms, sent_forms, surface_forms, without_continuations
 
 OptionTexts = tuple[str | None, ...]
 PromptContent = Messages | str
@@ -89,13 +89,13 @@ class Echo(ScoringMethod):
 
     def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
         """Sends every option behind the prompt, in every way to write it."""
-        return [SentRequests(f"{asked}{way}", dict(ECHOED)) for ways in sent_ways(options) for way in ways]
+        return [SentRequests(f"{asked}{form}", dict(ECHOED)) for forms in sent_forms(options) for form in forms]
 
     def scores(self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]) -> OptionScores:
         """Sums the ways to write each option, each the product over the tokens in which it differs from others."""
         left = iter(answers)
-        scored = [{way: scores_of(f"{asked}{way}", next(left)) for way in ways} for ways in sent_ways(options)]
-        plain = [scores[way] for scores, ways in zip(scored, plain_ways(options), strict=True) for way in ways]
+        scored = [{form: scores_of(f"{asked}{form}", next(left)) for form in forms} for forms in sent_forms(options)]
+        plain = [scores[form] for scores, forms in zip(scored, plain_forms(options), strict=True) for form in forms]
         common = min((shared_beginning(tokens_of(other), tokens_of(plain[0])) for other in plain[1:]), default=0)
         beginning = tokens_of(plain[0])[:common]
         found: list[float | None] = []
@@ -103,8 +103,8 @@ class Echo(ScoringMethod):
         for option, scores in zip(options, scored, strict=True):
             # A mark that the tokenizer merges with the prompt's end is left out, as of local models.
             behind = {
-                tokens_of(each[common:]): (way, math.exp(sum(score for _, score in each[common:])))
-                for way, each in reversed(scores.items())
+                tokens_of(each[common:]): (form, math.exp(sum(score for _, score in each[common:])))
+                for form, each in reversed(scores.items())
                 if each[common:] and tokens_of(each)[:common] == beginning
             }
             read.append([behind[tokens] for tokens in without_continuations(reversed(behind))])
@@ -133,14 +133,16 @@ class Top(ScoringMethod):
                 [None] * len(options), None, hidden_probability(answers[0]) or "unclear", answers[0].text
             )
         scores = dict(reversed(listed))
-        ways = [[(way, math.exp(scores[way])) for way in ways if way in scores] for ways in option_ways(options)]
-        sums = [sum(probability for _, probability in each) for each in ways]
+        forms = [
+            [(form, math.exp(scores[form])) for form in forms if form in scores] for forms in surface_forms(options)
+        ]
+        sums = [sum(probability for _, probability in each) for each in forms]
         bound = math.exp(min(scores.values()))
         found = [None if one is None else min(each or bound, 1.0) for one, each in zip(options, sums, strict=True)]
         whole = all(each for one, each in zip(options, sums, strict=True) if one is not None)
         likeliest = sorted(scores.items(), key=lambda each: -each[1])[:FIRST_TOKENS]
         firsts = [(token, math.exp(score)) for token, score in likeliest]
-        return OptionScores(found, sum(sums), "ok" if whole else "bounded", beginnings=AnswerBeginnings(ways, firsts))
+        return OptionScores(found, sum(sums), "ok" if whole else "bounded", beginnings=AnswerBeginnings(forms, firsts))
 
 
 class ParsedText(ScoringMethod):

@@ -13,8 +13,8 @@ from biasgrid.base.sections import Charge
 from biasgrid.inference.models.generation.section import GenerativeModel
 from biasgrid.inference.models.servers.section import Endpoint
 from biasgrid.inference.models.sources.server import ServerSource
-from biasgrid.inference.option_ways import sent_ways
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
+from biasgrid.inference.surface_forms import sent_forms
 
 
 class EndpointSource(ServerSource):
@@ -56,7 +56,7 @@ class EndpointSource(ServerSource):
             return Charge(1, 1, *prices)
         if answer != "choice" or generation.options == "parsed":
             return Charge(*a_text, *prices)
-        spelled = fmean(sum(map(len, sent_ways(each))) for each in options) if options else 1
+        spelled = fmean(sum(map(len, sent_forms(each))) for each in options) if options else 1
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.section.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-Way = TypeVar("Way", bound=str | tuple[Any, ...])
+Form = TypeVar("Form", bound=str | tuple[Any, ...])
 Options = Sequence[str | None]
 """Options of a prompt; None for one that is not there."""
 LEADS = ("", " ")
@@ -31,7 +31,7 @@ def are_lettered(options: Options) -> bool:
     return are_letters and len({letter.lower() for letter in letters}) == len(letters)
 
 
-def plain_ways(options: Options) -> list[list[str]]:
+def plain_forms(options: Options) -> list[list[str]]:
     """Returns the ways to write each option without marks: in its cases, behind a space or nothing.
 
     Options that differ in case alone keep their case, and so does a single letter that is not one of a list, as `a` is
@@ -40,8 +40,8 @@ def plain_ways(options: Options) -> list[list[str]]:
     return [[f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)]
 
 
-def option_ways(options: Options, leads: Sequence[str] = LEADS) -> list[list[str]]:
-    """Returns all ways to write each option: those of `plain_ways`, letters with marks, and all behind other leads.
+def surface_forms(options: Options, leads: Sequence[str] = LEADS) -> list[list[str]]:
+    """Returns all ways to write each option: those of `plain_forms`, letters with marks, and all behind other leads.
 
     Args:
         options: the options of a prompt.
@@ -53,16 +53,16 @@ def option_ways(options: Options, leads: Sequence[str] = LEADS) -> list[list[str
     ]
 
 
-def sent_ways(options: Options) -> list[tuple[str, ...]]:
+def sent_forms(options: Options) -> list[tuple[str, ...]]:
     """Returns the ways that a server must score: a way that continues another one is part of that one's probability."""
-    return [without_continuations(ways) for ways in option_ways(options)]
+    return [without_continuations(forms) for forms in surface_forms(options)]
 
 
-def without_continuations(ways: Iterable[Way]) -> tuple[Way, ...]:
+def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
     """Leaves out texts or tokens that continue others of the same option, whose probability contains theirs."""
-    kept = tuple(dict.fromkeys(ways))
+    kept = tuple(dict.fromkeys(forms))
     known = set(kept)
-    return tuple(way for way in kept if not any(way[:end] in known for end in range(1, len(way))))
+    return tuple(form for form in kept if not any(form[:end] in known for end in range(1, len(form))))
 
 
 def option_cases(options: Options) -> list[list[str]]:
