@@ -138,16 +138,24 @@ class AnswerBeginnings(NamedTuple):
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
     """Returns the columns of answers of the kind `choice` that say how answers begin."""
-    forms = [row.forms and [[form for form, _ in option] for option in row.forms] for row in rows]
-    form_values = [row.forms and [[value for _, value in option] for option in row.forms] for row in rows]
-    tokens = [row.first_tokens and [token for token, _ in row.first_tokens] for row in rows]
-    token_values = [row.first_tokens and [value for _, value in row.first_tokens] for row in rows]
+    forms = [None if row.forms is None else [unzipped(option) for option in row.forms] for row in rows]
+    tokens = [None if row.first_tokens is None else unzipped(row.first_tokens) for row in rows]
+    texts, values = pl.List(pl.String), pl.List(pl.Float32)
     return [
-        pl.Series("surface_forms", forms, pl.List(pl.List(pl.String))),
-        pl.Series("form_probabilities", form_values, pl.List(pl.List(pl.Float32))),
-        pl.Series("first_tokens", tokens, pl.List(pl.String)),
-        pl.Series("first_probabilities", token_values, pl.List(pl.Float32)),
+        pl.Series(
+            "surface_forms", [None if row is None else [each for each, _ in row] for row in forms], pl.List(texts)
+        ),
+        pl.Series(
+            "form_probabilities", [None if row is None else [each for _, each in row] for row in forms], pl.List(values)
+        ),
+        pl.Series("first_tokens", [None if row is None else row[0] for row in tokens], texts),
+        pl.Series("first_probabilities", [None if row is None else row[1] for row in tokens], values),
     ]
+
+
+def unzipped(pairs: Sequence[tuple[str, float]]) -> tuple[list[str], list[float]]:
+    """Returns the texts and the probabilities of pairs of both."""
+    return [text for text, _ in pairs], [probability for _, probability in pairs]
 
 
 def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
