@@ -245,8 +245,8 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
     assert cells[:10] == heads
     assert cells[10:20] == ["BERT base", "SQuAD", "parsed", *4 * ["\N{EN DASH}"], "25.0 %", "75.0 %", "1,200"]
     assert cells[20:25] == ["BERT base", "LM", "logits", "0.875", "0.250"]
-    assert "<td><code>&#34;A&#34;</code> 0.5, <code>&#34;\\na&#34;</code> 0.25</td>" in section
-    assert "<td><code>&#34;A&#34;</code>, <code>&#34;&lt;/s&gt;&#34;</code></td>" in section
+    assert '<td><code>"A"</code> 0.500, <code>"\\na"</code> 0.250</td>' in section
+    assert '<td><code>"A"</code>, <code>"&lt;/s&gt;"</code></td>' in section
     assert "Options were scored in different ways (logits, parsed)." in section
     alike = {model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()}
     page = report_of(replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures)
