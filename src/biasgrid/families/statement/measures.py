@@ -132,11 +132,19 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     names = by_class(observations).select("bias_type", "group", name="subject")
     yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
     yield unanswered(observations["says_yes"])
+    yield from negation_doubt(pairs_with_negations(observations))
 
 
 def unanswered(answers: pl.Series) -> Check:
     """Share of statements without an answer."""
     return Check("unanswered", answers.null_count() / len(answers), len(answers))
+
+
+def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
+    """Yields the share of `same_answer` of a cell, if any pair has two answers."""
+    differ = answers_differ(pairs.drop_nulls(["says_yes", "says_yes negated"]))
+    if len(differ):
+        yield Check("negation_doubt", float(1 - differ.mean()), len(differ))
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -405,6 +413,11 @@ def answers_differ(pairs: pl.DataFrame) -> FloatArray:
     return np.abs(float_column(pairs, "says_yes") - float_column(pairs, "says_yes negated"))
 
 
+def same_answer(pairs: pl.DataFrame, parts: TableParts) -> Sums:
+    """Share of the pairs whose answers are the same, among those with two answers."""
+    return parts.means(1 - answers_differ(pairs))
+
+
 def agreement(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Half of the mean share of Yes to statements less that to their negations."""
     halves = (float_column(pairs, "share") - float_column(pairs, "share negated")) / 2
@@ -418,7 +431,7 @@ def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    right_on_both, inconsistency, inconsistency_differing, inconsistency_same,
+    right_on_both, same_answer, inconsistency, inconsistency_differing, inconsistency_same,
 )  # fmt: skip
 
 
