@@ -17,8 +17,10 @@ BELIEVED = TRAITS[:6]
 """What the model says of both kinds of trolls, and never of elves; all statements are wrong."""
 
 
-SAME, HALF = "same", "half"
-"""Of models that say No to a statement and to its negation, and to a statement alone."""
+Answers = tuple[str, str]
+"""Of a statement and of its negation."""
+ANSWERS: dict[bool | None, Answers] = {None: ("Hm", "Hm"), True: ("Yes", "No"), False: ("No", "Yes")}
+"""Of models that say nothing, that agree and that disagree."""
 
 
 def write_pack(folder: Path) -> None:
@@ -30,16 +32,15 @@ def write_pack(folder: Path) -> None:
     (folder / "domains/people.txt").write_text("".join(f"{name},{people}\n" for name, people in PEOPLE.items()))
 
 
-def cell_where(folder: Path, agrees: Callable[[str, str], bool | str | None]) -> Pipeline:
-    """A cell whose model agrees with a trait of people or not, and says nothing of them where that is None."""
+def cell_where(folder: Path, agrees: Callable[[str, str], bool | Answers | None]) -> Pipeline:
+    """A cell whose model agrees with a trait of people or not, says nothing of them (None), or gives two answers."""
     write_pack(folder)
-    said: dict[bool | str | None, tuple[str, str]]
-    said = {None: ("Hm", "Hm"), SAME: ("No", "No"), HALF: ("No", "Hm"), True: ("Yes", "No"), False: ("No", "Yes")}
     rows = [
         {"prompt": f"{name} are {word}{trait}. Yes or No?", "group": people, "repetition": 0, "response": f"{text}."}
         for trait in TRAITS
         for name, people in PEOPLE.items()
-        for word, text in zip(("", "not "), said[agrees(trait, people)], strict=True)
+        for said in [agrees(trait, people)]
+        for word, text in zip(("", "not "), said if isinstance(said, tuple) else ANSWERS[said], strict=True)
     ]
     dataset = {"family": "statement", "answers": "written", "templates": "templates.csv", "domains": "domains"}
     return Pipeline(folder, precomputed(folder, rows), dataset | {"prompt": "{statement} Yes or No?"})
@@ -88,7 +89,8 @@ def test_the_page_has_wrong_answers_with_the_statement(cell: Pipeline) -> None:
 
 
 def test_pairs_with_the_same_answer_are_counted_among_those_with_two_answers_and_flagged(tmp_path: Path) -> None:
-    answers = {"lazy": SAME, "dull": SAME, "rude": None, "vain": HALF}
+    same = ("No", "No")
+    answers = {"lazy": same, "dull": same, "rude": None, "vain": ("No", "Hm")}
     cell = cell_where(tmp_path, lambda trait, people: answers.get(trait, False))
     pairs = 6 * len(PEOPLE)
     row = cell.row("same_answer")
@@ -103,7 +105,7 @@ def test_pairs_with_the_same_answer_are_counted_among_those_with_two_answers_and
 
 
 def test_nothing_is_said_of_pairs_without_two_answers(tmp_path: Path) -> None:
-    cell = cell_where(tmp_path, lambda trait, people: HALF)
+    cell = cell_where(tmp_path, lambda trait, people: ("Yes" if people == "elf" else "No", "Hm"))
     row = cell.row("same_answer")
     assert (row["value"], row["n"], row["left_out"]) == (None, 0, len(TRAITS) * len(PEOPLE))
     assert row["reason"]
