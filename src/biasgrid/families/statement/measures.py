@@ -132,19 +132,14 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     names = by_class(observations).select("bias_type", "group", name="subject")
     yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
     yield unanswered(observations["says_yes"])
-    yield from negation_doubt(pairs_with_negations(observations))
+    differ = answers_differ(pairs_with_negations(observations))
+    if known := int(np.isfinite(differ).sum()):
+        yield Check("negation_doubt", float(1 - np.nanmean(differ)), known)
 
 
 def unanswered(answers: pl.Series) -> Check:
     """Share of statements without an answer."""
     return Check("unanswered", answers.null_count() / len(answers), len(answers))
-
-
-def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
-    """Yields the share of `same_answer` of a cell, if any pair has two answers."""
-    differ = answers_differ(pairs.drop_nulls(["says_yes", "says_yes negated"]))
-    if len(differ):
-        yield Check("negation_doubt", float(1 - differ.mean()), len(differ))
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
