@@ -175,6 +175,16 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
         make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
 
 
+def test_statements_of_a_new_config_ask_for_agreement(folders: Path) -> None:
+    names = [f"{about}-statements" for about in ("gender", "race", "religion", "disability")]
+    content, _ = make_config(ROOT, "results", [tried(folders / "writer")], names)
+    packs = load_word_lists(parse_config(content, "here"))
+    assert {name for name, _ in packs} == {*names, *(f"{name}-placebo" for name in names)}
+    for pack in packs.values():
+        answers = [pack.requested_answers(prompt) for prompt in pack.prompts]
+        assert answers == [("Agree", "Disagree")] * 3
+
+
 def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:
     content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
     datasets = [downsample_config(content, rows)["datasets"] for rows in (10**9, 20_000, 6_000)]
