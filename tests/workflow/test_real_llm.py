@@ -183,7 +183,10 @@ def test_parsed_options_are_the_preferred_ones(folder: Path) -> None:
     assert (preferred.filter(read) == parsed["probabilities"].list.arg_max().filter(read)).mean() >= 0.9
 
 
-@pytest.mark.parametrize("dataset", ["statements-scored", "hiring-scored", "decisions", "questions"])
+SCORED = ["statements-scored", "choice-scored", "hiring-scored", "items-scored", "decisions", "questions"]
+
+
+@pytest.mark.parametrize("dataset", SCORED)
 def test_scored_options_are_what_the_model_would_write(folder: Path, dataset: str) -> None:
     assert answers(folder, dataset)["mass"].median() >= 0.5
 
