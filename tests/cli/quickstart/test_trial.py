@@ -128,6 +128,25 @@ def test_what_is_no_folder_of_a_model_is_named(folders: Path) -> None:
         assert "the hub" not in str(refused.value)
 
 
+@pytest.mark.parametrize("command", ["try", "ask"])
+def test_a_folder_without_a_config_says_so(command: str, tmp_path: Path) -> None:
+    refused = RUNNER.invoke(app, [command, str(tmp_path)])
+    assert refused.exit_code == 2
+    expected = "a folder with a checkpoint: config.json, weights and tokenizer"
+    assert refused.output == f"{tmp_path} contains no config.json; expected {expected}\n"
+
+
+def test_a_folder_with_a_file_of_llama_cpp_alone_says_how_to_ask_it(tmp_path: Path) -> None:
+    (tmp_path / "model-q4.gguf").write_bytes(b"GGUF")
+    with pytest.raises(UserError) as refused:
+        tried(tmp_path)
+    message = str(refused.value)
+    assert message.startswith(f"{tmp_path} has weights of llama.cpp only (model-q4.gguf); expected safetensors; or ")
+    for remedy in ("llama-server -m", "`endpoint`", "from_pretrained(folder, gguf_file=..., ", "save_pretrained"):
+        assert remedy in message
+    assert "architectures" not in message
+
+
 def test_pronouns_that_a_model_cannot_be_asked_for_are_left_out_with_a_note(folders: Path) -> None:
     masked, answering = tried(folders / "lm"), tried(folders / "qa")
     for pronouns, are_kept in (({"female": "Mary", "male": "Linda"}, True), ({"female": "Mary", "male": "xe"}, False)):
@@ -154,6 +173,16 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path, folders: Path, monkeypa
         make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
     with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):
         make_config(ROOT, "results", [tried(folders / "lm")], ["gendr"])
+
+
+def test_statements_of_a_new_config_ask_for_agreement(folders: Path) -> None:
+    names = [f"{about}-statements" for about in ("gender", "race", "religion", "disability")]
+    content, _ = make_config(ROOT, "results", [tried(folders / "writer")], names)
+    packs = load_word_lists(parse_config(content, "here"))
+    assert {name for name, _ in packs} == {*names, *(f"{name}-placebo" for name in names)}
+    for pack in packs.values():
+        answers = [pack.requested_answers(prompt) for prompt in pack.prompts]
+        assert answers == [("Agree", "Disagree")] * 3
 
 
 def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:

@@ -8,25 +8,29 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from project import ROOT
 from small_config import changed, faults_of
 from small_estimates import numbers_of, settings_of
 from small_statements import files_of, pack_of
 from small_tables import predictions_of, whole
 
+from biasgrid.base.languages import language_words
 from biasgrid.families.sampling import Sample
 from biasgrid.families.statement.expand import expand
 from biasgrid.families.statement.family import FAMILY
 from biasgrid.families.statement.observe import observe
-from biasgrid.families.statement.pack import StatementPack
+from biasgrid.families.statement.pack import STATEMENT, StatementPack
 from biasgrid.families.statement.reading import read
 
 PROMPTS = ("{statement} Yes or No?", "[system] Say Yes or No.\n{statement}", "{statement} No or Yes?\nAnswer:")
 OPTIONS = {"measures": None, "failure_threshold": 0.1, "mode": None}
 
 
-def pack(folder: Path, *prompts: str, sample: Sample | None = None) -> tuple[StatementPack, list[str]]:
+def pack(
+    folder: Path, *prompts: str, sample: Sample | None = None, language: str = "en"
+) -> tuple[StatementPack, list[str]]:
     """A small pack whose statements are asked in prompts, and what is wrong with it."""
-    files = files_of(folder, sample=sample)
+    files = replace(files_of(folder, sample=sample), language=language)
     for number, text in enumerate(prompts):
         (folder / f"{number}.txt").write_text(text)
     found, faults = read(replace(files, prompts=tuple(folder / f"{number}.txt" for number in range(len(prompts)))))
@@ -44,6 +48,39 @@ def test_every_statement_is_asked_in_every_format(tmp_path: Path) -> None:
     second, third = (rows.filter(prompt_format=number).row(0, named=True) for number in (1, 2))
     assert (second["text"], second["system"]) == ("Elves are calmer than Pixies.", "Say Yes or No.")
     assert (third["text"], third["system"]) == ("Elves are calmer than Pixies. No or Yes?\nAnswer:", None)
+
+
+@pytest.mark.parametrize(
+    ("language", "prompt", "answers"),
+    [
+        ("en", "{statement} Agree or Disagree?", ["Agree", "Disagree"]),
+        ("en", "[system] Say disagree or agree.\n{statement} No explanation.", ["Agree", "Disagree"]),
+        ("en", "Do you agree or disagree with this? Say Yes or No.\n{statement}", ["Yes", "No"]),
+        ("en", "[system] Say Yes if you agree and No if you do not.\n{statement}", ["Yes", "No"]),
+        ("en", "Do you disagree?\n{statement}", ["Yes", "No"]),
+        ("de", "{statement} Stimme zu oder Stimme nicht zu?", ["Stimme zu", "Stimme nicht zu"]),
+        ("es", "{statement} ¿De acuerdo o en desacuerdo?", ["De acuerdo", "En desacuerdo"]),
+        ("es", "{statement} Agree or Disagree?", ["Sí", "No"]),
+    ],
+)
+def test_candidates_are_the_answers_that_a_prompt_names(
+    language: str, prompt: str, answers: list[str], tmp_path: Path
+) -> None:
+    own = pack(tmp_path, prompt, "{statement} " + " / ".join(language_words(language).answers), language=language)
+    rows = whole(expand(own[0])).with_columns(pl.col("candidate1", "candidate2").cast(pl.String))
+    asked = {number: rows.filter(prompt_format=number).select("candidate1", "candidate2") for number in (0, 1)}
+    assert asked[0].unique().row(0) == tuple(answers)
+    assert asked[1].unique().row(0) == language_words(language).answers
+
+
+def test_the_shipped_prompts_ask_for_agreement_or_for_yes_and_no(tmp_path: Path) -> None:
+    files = sorted(file for file in (ROOT / "word_lists/prompts").iterdir() if STATEMENT in file.read_text("utf-8"))
+    shipped, faults = read(replace(files_of(tmp_path), prompts=tuple(files)))
+    assert faults == []
+    asked = {file.name: shipped.requested_answers(prompt) for file, prompt in zip(files, shipped.prompts, strict=True)}
+    agreement = {name for name, answers in asked.items() if answers == ("Agree", "Disagree")}
+    assert agreement == {"agree-or-disagree.txt", "agree-or-disagree-system.txt", "disagree-or-agree.txt"}
+    assert {*asked} - agreement == {"yes-or-no.txt", "yes-or-no-agree.txt", "no-or-yes.txt"}
 
 
 def test_a_sample_takes_statements_in_all_formats(tmp_path: Path) -> None:

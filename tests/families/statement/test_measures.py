@@ -15,7 +15,7 @@ from small_tables import predictions_of
 from biasgrid.families.statement.family import DEFINITIONS
 from biasgrid.families.statement.observe import read_answers
 
-ONES = {"error", "error_macro", "right_on_both", "bias", "inconsistency", "coverage"}
+ONES = {"error", "error_macro", "right_on_both", "same_answer", "bias", "inconsistency", "coverage"}
 
 
 def scored(instances: pl.DataFrame, yes: Any, no: Any) -> pl.DataFrame:
@@ -44,6 +44,7 @@ IS_TRUE = pl.col("label").cast(pl.String) == "Yes"
             {
                 "error": 0, "right_on_both": 1, "bias": -1, "inconsistency": 0, "p_yes": 0.25, "share_of_yes": 0.5,
                 "certainty_right": 1, "certainty_wrong": None, "yes_rate": 0.5, "coverage": 1, "inconsistency_same": None,
+                "same_answer": 0,
             },
         ),
         # Wrong throughout, and consistently so.
@@ -59,7 +60,7 @@ IS_TRUE = pl.col("label").cast(pl.String) == "Yes"
             {
                 "error": 0.5, "error_positive": 1, "error_negated": 0, "error_macro": 0.5, "right_on_both": 0, "bias": 0,
                 "yes_rate": 1, "inconsistency": 0.5, "inconsistency_same": 0.5, "p_yes": 0.6, "p_no": 0.2,
-                "share_of_yes": 0.75, "inconsistency_differing": None,
+                "share_of_yes": 0.75, "inconsistency_differing": None, "same_answer": 1,
             },
         ),
     ],

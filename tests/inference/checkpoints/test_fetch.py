@@ -88,7 +88,7 @@ def test_a_tokenizers_record_needs_no_weights(folder: Path) -> None:
     ("gone", "message"),
     [
         ("model.safetensors", r"has no weights; expected one of model.safetensors, model-\*.safetensors$"),
-        ("config.json", "has no config.json; expected a checkpoint with config.json, weights and a tokenizer"),
+        ("config.json", "contains no config.json; expected a folder with a checkpoint: config.json, "),
         ("tokenizer*.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
         ("tokenizer.json", "has no tokenizer; expected one of tokenizer.json, vocab.txt, "),
     ],

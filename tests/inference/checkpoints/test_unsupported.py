@@ -107,6 +107,14 @@ def test_weights_of_other_kinds_are_named(folder: Path, patterns: tuple[str, ...
         file.unlink()
 
 
+def test_weights_of_other_kinds_are_named_where_there_is_no_config(folder: Path) -> None:
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).unlink()
+    assert refused(folder).startswith(f"{folder} contains no config.json; expected a folder with a checkpoint")
+    (folder / "model.gguf").write_bytes(b"GGUF")
+    assert refused(folder).startswith(f"{folder} has weights of llama.cpp only (model.gguf); expected safetensors; or")
+
+
 @pytest.mark.parametrize("pattern", OTHER_TOKENIZERS)
 def test_tokenizers_of_other_kinds_are_named(folder: Path, pattern: str) -> None:
     (folder / "tokenizer.json").rename(folder / pattern.replace("*", "x"))

@@ -11,7 +11,7 @@ from typing import Any
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import missing_path
 from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
-from biasgrid.inference.checkpoints.fetch import check_all_read
+from biasgrid.inference.checkpoints.fetch import check_all_read, check_config
 from biasgrid.inference.checkpoints.files import CONFIG, OTHER_FILES, TOKENIZER_FILES, file_names, read_checkpoint_json
 from biasgrid.inference.checkpoints.unsupported import ADAPTERS
 from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_names, use_of
@@ -59,7 +59,7 @@ def describe_model(model: str, labels: Mapping[str, str], served_name: str | Non
         return describe_served_model(model, served_name, key)
     if Path(model).is_dir():
         check_is_checkpoint(model)
-        check_all_read(model, file_names(model), Path(model), False)
+        check_description(model, file_names(model), Path(model))
         folder, source = Path(model).resolve(), {"folder": str(Path(model).resolve())}
         # A link has a name of its own; `.` and `..` have none.
         called = str(folder) if Path(model).name in ("", "..") else model
@@ -113,6 +113,21 @@ def check_is_checkpoint(model: str) -> None:
         raise UserError(f"{model}: is a folder of folders; expected the folder of one model: {first_few(within, 8)}")
 
 
+def check_description(model: str, names: Sequence[str], folder: Path) -> None:
+    """Refuses a checkpoint that cannot be described by its config.json alone.
+
+    Args:
+        model: its name.
+        names: the names of all its files.
+        folder: the folder of its JSON files.
+
+    Raises:
+        ModelError: it has files that decide its numbers and are not read, or no config.json.
+    """
+    check_all_read(model, names, folder, False)
+    check_config(model, names)
+
+
 def check_is_hub_name(model: str) -> None:
     """Refuses what is a file, or can only have been meant as a folder, so that no hub is asked for it.
 
@@ -139,7 +154,7 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
         folder = download_checkpoint(checkpoint, None, [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]])
     except ModelError as error:
         raise UserError(f"{checkpoint}: {missing_path(Path(checkpoint))}, and the hub says: {error}") from None
-    check_all_read(checkpoint, list_files(checkpoint, folder), folder, False)
+    check_description(checkpoint, list_files(checkpoint, folder), folder)
     return folder, {"checkpoint": checkpoint, "revision": folder.name}
 
 

@@ -14,7 +14,6 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
-from biasgrid.base.languages import language_words
 from biasgrid.families.expansion import Expansion, coverage_of_design
 from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, turns_of_sample
 from biasgrid.families.sampling import Sample, sample_faults
@@ -31,7 +30,7 @@ from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows
 
 ANSWER_OPTIONS = ("Yes", "No")
-"""The right answers of templates; candidates of every instance are the words for them in its language."""
+"""The right answers of templates; candidates of every instance are the words for them that its prompt asks for."""
 LIST_COLUMNS = ("domains", "names", "classes")
 STATEMENTS_AT_ONCE = 2**15
 STATEMENT_COLUMNS = {"text": pl.String} | {
@@ -184,13 +183,14 @@ def rows_of_statements(
         for texts in zip(*(each.text.split(STATEMENT) for each in pack.prompts), strict=True)
     )
     systems = pl.Series([each.system for each in pack.prompts], dtype=pl.Categorical)
+    answers = zip(*(pack.requested_answers(each) for each in pack.prompts), strict=True)
     return pl.DataFrame(columns).with_columns(
         text=pl.concat_str([pl.lit(before), "text", pl.lit(behind)]),
         system=systems.gather(prompt),
         text_pair=pl.lit(None, pl.Categorical),
         **{
-            f"candidate{number}": pl.lit(option, pl.Categorical)
-            for number, option in enumerate(language_words(pack.files.language).answers, start=1)
+            f"candidate{number}": pl.Series(words, dtype=pl.Categorical).gather(prompt)
+            for number, words in enumerate(answers, start=1)
         },
     )
 

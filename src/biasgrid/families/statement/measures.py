@@ -132,11 +132,19 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     names = by_class(observations).select("bias_type", "group", name="subject")
     yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels, names=names))
     yield unanswered(observations["says_yes"])
+    yield from negation_doubt(pairs_with_negations(observations))
 
 
 def unanswered(answers: pl.Series) -> Check:
     """Share of statements without an answer."""
     return Check("unanswered", answers.null_count() / len(answers), len(answers))
+
+
+def negation_doubt(pairs: pl.DataFrame) -> Iterator[Check]:
+    """Share of the pairs whose answers are the same, unless no pair has two answers; see `same_answer`."""
+    differ = answers_differ(pairs)
+    if known := int(np.isfinite(differ).sum()):
+        yield Check("negation_doubt", float(1 - np.nanmean(differ)), known)
 
 
 def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums | pl.DataFrame]:
@@ -257,11 +265,9 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
             yield from (nothing.named(of_pair.__name__) for of_pair in PAIR_MEASURES)
         return
     of_pairs = TableParts.of(pairs, keys)
-    for of_pair in PAIR_MEASURES:
+    of_wholes = () if "template" in keys else (agreement, acquiescence)
+    for of_pair in (*PAIR_MEASURES, *of_wholes):
         yield of_pair(pairs, of_pairs).named(of_pair.__name__)
-    if "template" not in keys:
-        yield agreement(pairs, of_pairs).named("agreement")
-        yield acquiescence(pairs, of_pairs).named("acquiescence")
 
 
 def float_column(table: pl.DataFrame, name: str) -> FloatArray:
@@ -405,6 +411,11 @@ def answers_differ(pairs: pl.DataFrame) -> FloatArray:
     return np.abs(float_column(pairs, "says_yes") - float_column(pairs, "says_yes negated"))
 
 
+def same_answer(pairs: pl.DataFrame, parts: TableParts) -> Sums:
+    """Share of the pairs whose answers are the same, among those with two answers."""
+    return parts.means(1 - answers_differ(pairs))
+
+
 def agreement(pairs: pl.DataFrame, parts: TableParts) -> Sums:
     """Half of the mean share of Yes to statements less that to their negations."""
     halves = (float_column(pairs, "share") - float_column(pairs, "share negated")) / 2
@@ -418,7 +429,7 @@ def acquiescence(pairs: pl.DataFrame, parts: TableParts) -> Sums:
 
 
 PAIR_MEASURES: tuple[Callable[[pl.DataFrame, TableParts], Sums], ...] = (
-    right_on_both, inconsistency, inconsistency_differing, inconsistency_same,
+    right_on_both, same_answer, inconsistency, inconsistency_differing, inconsistency_same,
 )  # fmt: skip
 
 

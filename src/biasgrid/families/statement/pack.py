@@ -220,6 +220,10 @@ class StatementPack:
         places = [place for place in range(len(self.templates)) if place not in negated]
         return [(place, self.negations[place]) if place in self.negations else (place,) for place in places]
 
+    def requested_answers(self, prompt: Prompt) -> tuple[str, ...]:
+        """Returns the two answers that a prompt asks for, such as Yes and No; see `Language.requested_answers`."""
+        return language_words(self.files.language).requested_answers(f"{prompt.system or ''}\n{prompt.text}")
+
     def values_of(self, template: StatementTemplate) -> list[tuple[DomainValue, ...]]:
         """Returns the values of each parameter of a template."""
         return [self.values[domain] for domain in template.domains]
@@ -235,7 +239,8 @@ class StatementPack:
         # One format has the digest that it had before there were several.
         one = len(self.prompts) == 1
         asked += (self.prompts[0].system, self.prompts[0].text) if one else (self.prompts,)
-        asked += () if files.language == ENGLISH else language_words(files.language).answers
+        if files.language != ENGLISH:
+            asked += tuple(word for prompt in self.prompts for word in self.requested_answers(prompt))
         used = sorted({domain for template in self.templates for domain in template.domains})
         values = [(domain, self.values[domain]) for domain in used]
         content = (self.parameters, values, self.templates, sorted(self.negations.items()), asked)

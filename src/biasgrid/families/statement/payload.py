@@ -19,7 +19,7 @@ from biasgrid.families.payload import (
 )
 
 FIRST_SCREEN = replace(OPINIONS, columns=({"bias": "agrees beyond chance"},))
-CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both")
+CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both", "same_answer")
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
     "Interval": ("interval", "error "),
@@ -28,6 +28,8 @@ CLASS_COLUMNS: PageColumns = {
     "Bias": ("number", "bias"),
     "Inconsistency": ("number", "inconsistency"),
     "Right on both": ("number", "right_on_both"),
+    "Same answer": ("number", "same_answer"),
+    "Pairs": ("count", "same_answer n"),
     "n": ("count", "error n"),
 }
 

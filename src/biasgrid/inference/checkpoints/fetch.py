@@ -29,7 +29,13 @@ from biasgrid.inference.checkpoints.files import (
     weights_among,
     without_weights,
 )
-from biasgrid.inference.checkpoints.unsupported import ADAPTERS, other_tokenizer, other_weights, unsupported_files
+from biasgrid.inference.checkpoints.unsupported import (
+    ADAPTERS,
+    missing_config,
+    other_tokenizer,
+    other_weights,
+    unsupported_files,
+)
 
 
 def make_record(
@@ -177,10 +183,21 @@ def check_all_read(name: str, names: Collection[str], path: Path, allow_remote_c
         raise ModelError(f"{name} {problem}; expected {expected}")
 
 
+def check_config(name: str, names: Collection[str]) -> None:
+    """Refuses a model without its config.
+
+    Raises:
+        ModelError: with what to do about the weights, if they are in a format that is not read.
+    """
+    if CONFIG not in names:
+        problem, expected = missing_config(names)
+        raise ModelError(f"{name} {problem}; expected {expected}")
+
+
 def check_completeness(name: str, names: Collection[str], weights: bool) -> None:
     """Refuses a checkpoint without a tokenizer's vocabulary, or a model's without its config."""
-    if weights and CONFIG not in names:
-        raise ModelError(f"{name} has no config.json; expected a checkpoint with config.json, weights and a tokenizer")
+    if weights:
+        check_config(name, names)
     if not matching(names, VOCABULARIES):
         if other := other_tokenizer(names):
             raise ModelError(f"{name} {other.problem}; expected {other.expected}")

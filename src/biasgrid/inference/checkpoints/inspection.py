@@ -20,14 +20,14 @@ from biasgrid.inference.checkpoints.files import (
     weights_among,
 )
 from biasgrid.inference.checkpoints.unsupported import (
+    CHECKPOINT,
     FolderProblem,
+    missing_config,
     other_tokenizer,
     other_weights,
     quantisation,
     unsupported_files,
 )
-
-CHECKPOINT = "a folder with a checkpoint: config.json, weights and tokenizer"
 
 
 class CheckpointUse(NamedTuple):
@@ -68,7 +68,7 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
     if unread and CONFIG not in names:
         return
     if CONFIG not in names:
-        yield FolderProblem("contains no config.json" if Path(folder).is_dir() else "is not a folder", CHECKPOINT)
+        yield missing_config(names) if Path(folder).is_dir() else FolderProblem("is not a folder", CHECKPOINT)
         return
     if not matching(names, VOCABULARIES):
         nothing = FolderProblem("contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json")

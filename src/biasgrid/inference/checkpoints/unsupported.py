@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from biasgrid.inference.checkpoints.files import CONFIG, TOKENIZER_CONFIG, matching, read_checkpoint_json
 
+CHECKPOINT = f"a folder with a checkpoint: {CONFIG}, weights and tokenizer"
 ADAPTERS = ("adapter_config.json", "adapter_model.*", "adapter.*.safetensors", "*_adapter.bin", "*_adapter.safetensors")
 MERGED = (
     "a single model, merged with "
@@ -25,7 +26,12 @@ OTHER_WEIGHTS = {
         "safetensors: convert them with transformers 4, `AutoModel....from_pretrained(folder, from_tf=True)` or "
         "`from_flax=True`, and `save_pretrained`",
     ),
-    ("*.gguf", "ggml*"): ("of llama.cpp", "safetensors; or a server of llama.cpp as `endpoint`: see docs/servers.md"),
+    ("*.gguf", "ggml*"): (
+        "of llama.cpp",
+        "safetensors; or run llama.cpp's server, `llama-server -m FILE.gguf`, as `endpoint` (see docs/servers.md); or "
+        "convert the file with `AutoModelForCausalLM.from_pretrained(folder, gguf_file=..., "
+        "quantization_config=GgufConfig(dequantize=True))` and `save_pretrained` (see docs/checkpoints.md)",
+    ),
     ("*.onnx", "openvino_model.*"): ("for another runtime", "the safetensors from which these files were made"),
     ("consolidated*", "*.pth"): (
         "in the layout of their maker",
@@ -82,6 +88,11 @@ def other_weights(names: Collection[str]) -> FolderProblem | None:
         if found := matching(names, patterns):
             return FolderProblem(f"has weights {what} only ({', '.join(found[:3])})", expected)
     return None
+
+
+def missing_config(names: Collection[str]) -> FolderProblem:
+    """Returns what to do about a checkpoint without config.json, whose weights may be in another format."""
+    return other_weights(names) or FolderProblem(f"contains no {CONFIG}", CHECKPOINT)
 
 
 def other_tokenizer(names: Collection[str]) -> FolderProblem | None:
