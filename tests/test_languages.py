@@ -15,21 +15,28 @@ from small_statements import files_of
 from small_tables import whole
 
 import biasgrid.base.languages as languages
-from biasgrid.base.languages import FOLDER, Language, known_languages, language_of, language_words
+from biasgrid.base.languages import (
+    FOLDER,
+    PHRASES,
+    Language,
+    Phrase,
+    known_languages,
+    language_of,
+    language_words,
+)
 from biasgrid.families.probe.expand import expand
 from biasgrid.families.probe.measures import observe
 from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, read
-from biasgrid.families.responses import is_refusal
 from biasgrid.families.statement.expand import expand as expand_statements
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.observe import read_answers
 from biasgrid.families.statement.reading import read as read_statements
 from biasgrid.groups.scores import exact_match, token_f1
+from biasgrid.readers.refusals import is_refusal
 
 
 def refused(language: str, text: str) -> bool:
-    rows = pl.DataFrame({"status": ["stop"], "response": [text]})
-    return rows.select(is_refusal(pl.col("status"), pl.col("response"), language_words(language))).item()
+    return is_refusal(text, language_words(language))
 
 
 def test_a_region_makes_no_difference_and_unknown_languages_have_no_words() -> None:
@@ -46,9 +53,19 @@ def test_every_file_has_what_is_needed(code: str) -> None:
     assert language.name
     assert len(language.answers) == 2
     assert language.articles
-    assert re.compile("|".join(language.refusals))
-    # Texts are compared in any case.
-    assert all(phrase == phrase.lower() for phrase in language.refusals if "\\s" not in phrase)
+
+
+@pytest.mark.parametrize(
+    ("code", "phrase"),
+    [
+        pytest.param(code, phrase, id=f"{code}-{key}-{phrase.example}")
+        for code, language in known_languages().items()
+        for key in PHRASES
+        for phrase in getattr(language, key)
+    ],
+)
+def test_every_phrase_reads_its_example(code: str, phrase: Phrase) -> None:
+    assert re.search(rf"(?<!\w)(?:{phrase.says})(?!\w)", phrase.example, re.IGNORECASE)
 
 
 def test_a_third_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +188,7 @@ def test_what_a_probe_finds_in_answers(
     found = observe(part.head(4), answers, {"probe": str(probe), "mode": None, "language": language})
     assert found["label"].cast(pl.String).to_list() == expected
     if language == "de":
-        assert found["outcome"].to_list() == ["answered", "answered", "unclear", "refused"]
+        assert found["outcome"].to_list() == ["answered", "answered", "several", "refused"]
 
 
 def test_statements_are_answered_in_their_language(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from biasgrid.base.languages import Language, language_file_faults, language_of,
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
 from biasgrid.families.probe.expand import expand as expand_probe
-from biasgrid.families.responses import is_refusal
 from biasgrid.families.statement.expand import expand as expand_statements
 from biasgrid.families.statement.observe import observe
+from biasgrid.readers.refusals import refusal_column
 
 pytestmark = pytest.mark.family("statements and probes ask for words of a language")
 RUNNER = CliRunner()
@@ -85,8 +85,7 @@ def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(
     said = instances.select("instance", status=pl.lit("stop"), response=pl.Series(texts))
     options = config.question("one", "statements").options
     assert observe(instances, said, options)["says_yes"].to_list()[:2] == [True, False]
-    refused = said.select(is_refusal(pl.col("status"), pl.col("response"), language_of(options)))
-    assert refused.to_series().to_list() == [False, False, True]
+    assert refusal_column(said["response"], language_of(options)).to_list() == [False, False, True]
     (tmp_path / "lists/pt.yaml").write_text(PORTUGUESE.replace("[Sim]", "[Sim, Claro]"))
     changed = load_config(path, {}).question("one", "statements").options
     assert changed != options
@@ -125,7 +124,12 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
         ),
         ("[Não]", '[Não, ""]', "line 3, no[1]: empty; expected a word"),
         ("(?:responder|ajudar)", "(?:responder", "line 5, refusals[0]: "),
-        ("não posso", "(?!não)posso", "expected a regular expression without lookaround and backreferences"),
+        ("'não posso (?:responder|ajudar)'", "''", "line 5, refusals[0]: empty; expected a phrase"),
+        (
+            "'não posso (?:responder|ajudar)'",
+            "{says: 'não posso', example: Posso}",
+            "line 5, refusals[0]: does not read its example 'Posso'; expected an example that it reads",
+        ),
         ("as]", "as", "line 7: not YAML"),
     ],
 )

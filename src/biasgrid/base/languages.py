@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import Field
@@ -25,22 +25,55 @@ FOLDER = Path(__file__).with_suffix("")
 ENGLISH = "en"
 
 
-@dataclass(frozen=True)
-class Language:
-    """The words of a language; those that are not known are empty.
+class Phrase(NamedTuple):
+    """A phrase that is looked for in answers.
 
     Attributes:
-        name: what it is called.
+        says: a regular expression of whole words.
+        example: an answer that it reads.
+    """
+
+    says: str
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class Language:
+    """The words of a language; what is not known is empty.
+
+    Patterns are regular expressions of whole words, in any case.
+
+    Attributes:
+        name: the English name of the language.
         yes: the words for yes, the one first that a model is asked for.
         no: the words for no, likewise.
-        agree: the words for agree, likewise.
+        agree: the words for agree, likewise, and others that answer Yes where they stand alone: "True".
         disagree: the words for disagree, likewise.
-        articles: what is left out before answers are compared.
-        pronouns: the pronouns of each gender, where they tell a gender.
-        refusals: regular expressions, in lower case, of what a model says that declines.
-        answer_is: a regular expression of what may stand before Yes or No: "the answer is".
         no_is_not: whether no is also the word for not, so that it is an answer only where a mark or the end follows.
-        answer_goes_on: words that may follow Yes or No without a comma and leave it the answer.
+        answer_goes_on: words that may follow No without a comma and leave it the answer.
+        answer_is: a pattern of what may stand before an answer: "the answer is".
+        openers: a pattern of polite words before an answer: "sure".
+        concludes: a pattern of what may stand before the letter of an answer: "therefore".
+        either: a pattern of the words between two answers: "or".
+        explains: patterns of words that begin an explanation: "because".
+        denies: a pattern of words that deny what follows: "not".
+        doubts: a pattern of words behind which nothing is claimed: "whether".
+        conditions: a pattern of words that make an answer depend on something: "if".
+        correct: a pattern that calls an option correct: "is correct".
+        incorrect: a pattern that calls it wrong: "is wrong".
+        modals: a pattern of the verbs of questions: "should".
+        negations: a pattern of what negates them: "not".
+        agrees: phrases that agree with a statement.
+        disagrees: phrases that disagree with it.
+        unknown: phrases that mean that the answer is not known.
+        refusals: phrases that decline a task.
+        disclaimers: phrases of a model about itself that decline a task unless the task follows.
+        goes_on: phrases by which the task follows that was declined at first.
+        nothing_there: phrases that say why there is nothing to answer.
+        questions_back: phrases of a question in place of an answer.
+        salutations: phrases that begin a letter.
+        articles: words that are left out before answers are compared.
+        pronouns: the pronouns of each gender, where they tell a gender.
     """
 
     name: str = ""
@@ -48,24 +81,40 @@ class Language:
     no: tuple[str, ...] = ()
     agree: tuple[str, ...] = ()
     disagree: tuple[str, ...] = ()
-    articles: tuple[str, ...] = ()
-    pronouns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    refusals: tuple[str, ...] = ()
-    answer_is: str = ""
     no_is_not: bool = False
     answer_goes_on: tuple[str, ...] = ()
+    answer_is: str = ""
+    openers: str = ""
+    concludes: str = ""
+    either: str = ""
+    explains: tuple[str, ...] = ()
+    denies: str = ""
+    doubts: str = ""
+    conditions: str = ""
+    correct: str = ""
+    incorrect: str = ""
+    modals: str = ""
+    negations: str = ""
+    agrees: tuple[Phrase, ...] = ()
+    disagrees: tuple[Phrase, ...] = ()
+    unknown: tuple[Phrase, ...] = ()
+    refusals: tuple[Phrase, ...] = ()
+    disclaimers: tuple[Phrase, ...] = ()
+    goes_on: tuple[Phrase, ...] = ()
+    nothing_there: tuple[Phrase, ...] = ()
+    questions_back: tuple[Phrase, ...] = ()
+    salutations: tuple[Phrase, ...] = ()
+    articles: tuple[str, ...] = ()
+    pronouns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        """Languages are keys of compiled patterns; pronouns are a mapping, which has no hash."""
+        return hash((self.name, self.yes, self.no, self.refusals))
 
     @property
     def yes_and_no(self) -> dict[str, tuple[str, ...]]:
         """The words for `yes` and `no`, empty where they are not known."""
         return {"yes": self.yes, "no": self.no} if self.yes and self.no else {}
-
-    @property
-    def answer_patterns(self) -> dict[str, str]:
-        """Regular expressions of `yes` and `no` within a text, as no part of another word."""
-        ends = {"yes": r"\b", "no": r"\s*(?:[^\p{L}\p{N}\s]|$)" if self.no_is_not else r"\b"}
-        either = {label: "|".join(map(re.escape, words)) for label, words in self.yes_and_no.items()}
-        return {label: rf"(?i)\b(?:{words}){ends[label]}" for label, words in either.items()}
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -81,6 +130,28 @@ class Language:
         return agreement if names_all(prompt, agreement) and not names_all(prompt, self.answers) else self.answers
 
 
+PHRASES = (
+    "agrees", "disagrees", "unknown", "refusals", "disclaimers", "goes_on", "nothing_there", "questions_back",
+    "salutations",
+)  # fmt: skip
+"""The keys of a language whose values are phrases."""
+PATTERNS = (
+    "answer_is", "openers", "concludes", "either", "denies", "doubts", "conditions", "correct", "incorrect", "modals",
+    "negations",
+)  # fmt: skip
+"""The keys of a language whose value is a pattern."""
+
+
+class PhraseSection(Section):
+    """A phrase in a file of words."""
+
+    says: str = Field(description="regular expression of whole words, in any case")
+    example: str = Field("", description="answer that it reads")
+
+
+Phrases = list[str | PhraseSection]
+
+
 class LanguageSection(Section):
     """The content of a file of words; see `Language`, which has the same keys."""
 
@@ -88,9 +159,10 @@ class LanguageSection(Section):
     yes: list[str] = Field(default_factory=list, description="the words for yes; a model is asked for the first one")
     no: list[str] = Field(default_factory=list, description="the words for no; a model is asked for the first one")
     agree: list[str] = Field(
-        default_factory=list, description="the words for agree; a prompt that asks for agreement names the first one"
+        default_factory=list,
+        description="words that answer Yes where they stand alone; a prompt for agreement names the first one",
     )
-    disagree: list[str] = Field(default_factory=list, description="the words for disagree, likewise")
+    disagree: list[str] = Field(default_factory=list, description="words that answer No, likewise")
     no_is_not: bool = Field(
         False,
         description=(
@@ -98,15 +170,38 @@ class LanguageSection(Section):
             "the end of the text"
         ),
     )
-    answer_is: str = Field("", description="regular expression for what may come before Yes or No (*the answer is*)")
     answer_goes_on: list[str] = Field(
-        default_factory=list,
-        description="words that may follow Yes or No without a comma (*No they are not*)",
+        default_factory=list, description="words that may follow No without a comma (*No they are not*)"
     )
-    refusals: list[str] = Field(
-        default_factory=list,
-        description="regular expressions, in any case, for what a model says when it declines",
+    answer_is: str = Field("", description="regular expression for what may come before an answer (*the answer is*)")
+    openers: str = Field("", description="regular expression for polite words before an answer (*sure*)")
+    concludes: str = Field("", description="regular expression for what may come before a letter (*therefore*)")
+    either: str = Field("", description="regular expression for the words between two answers (*or*)")
+    explains: list[str] = Field(
+        default_factory=list, description="regular expressions for words that begin an explanation (*because*)"
     )
+    denies: str = Field("", description="regular expression for words that deny what follows (*not*)")
+    doubts: str = Field("", description="regular expression for words behind which nothing is claimed (*whether*)")
+    conditions: str = Field("", description="regular expression for words that name a condition (*if*)")
+    correct: str = Field("", description="regular expression that calls an option correct (*is correct*)")
+    incorrect: str = Field("", description="regular expression that calls an option wrong (*is wrong*)")
+    modals: str = Field("", description="regular expression for the verbs of questions (*should*)")
+    negations: str = Field("", description="regular expression for what negates these verbs (*not*)")
+    agrees: Phrases = Field(default_factory=list, description="phrases that agree with a statement")
+    disagrees: Phrases = Field(default_factory=list, description="phrases that disagree with a statement")
+    unknown: Phrases = Field(default_factory=list, description="phrases that mean that the answer is not known")
+    refusals: Phrases = Field(default_factory=list, description="phrases that decline a task")
+    disclaimers: Phrases = Field(
+        default_factory=list, description="phrases of a model about itself that decline a task unless the task follows"
+    )
+    goes_on: Phrases = Field(
+        default_factory=list, description="phrases by which a task follows that was declined at first (*but I can*)"
+    )
+    nothing_there: Phrases = Field(
+        default_factory=list, description="phrases that say why there is nothing to answer (*is fictional*)"
+    )
+    questions_back: Phrases = Field(default_factory=list, description="phrases of a question in place of an answer")
+    salutations: Phrases = Field(default_factory=list, description="phrases that begin a letter")
     articles: list[str] = Field(default_factory=list, description="words that are dropped before answers are compared")
     pronouns: dict[str, list[str]] = Field(
         default_factory=dict, description="for `male` and `female` their pronouns, if these show the gender"
@@ -116,7 +211,7 @@ class LanguageSection(Section):
 OPPOSITES = (("yes", "no"), ("agree", "disagree"))
 """Keys of words that answer a question in opposite ways."""
 EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
-PATTERN = "a regular expression without lookaround and backreferences"
+PATTERN = "a regular expression, as Python reads it"
 
 
 def names_all(prompt: str, words: tuple[str, ...]) -> bool:
@@ -158,18 +253,30 @@ def shipped_words(code: str) -> Language:
 def own_words(path: str, _version: tuple[int, int]) -> Language:
     """Returns the words of a user's file, read again where it has changed.
 
+    A file of a language that biasgrid knows, by its name, adds phrases to that language, and replaces its other keys.
+
     Raises:
         InputError: it has faults of form.
     """
     _, content = read_language_file(path)
-    return from_content(content.model_dump())
+    own = from_content(content.model_dump())
+    shipped = next((language for language in known_languages().values() if language.name == own.name), Language())
+    given = {key: getattr(own, key) for key in content.model_fields_set}
+    phrases = {key: (*getattr(own, key), *getattr(shipped, key)) for key in PHRASES}
+    return replace(shipped, **(given | phrases))
 
 
 def from_content(content: Mapping[str, Any]) -> Language:
     """Makes a language of the content of its file."""
+    entries = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    phrases = {key: tuple(map(phrase_of, content.get(key, ()))) for key in PHRASES}
     pronouns = {gender: tuple(words) for gender, words in content.get("pronouns", {}).items()}
-    entries: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in content.items()}
-    return Language(**(entries | {"pronouns": pronouns}))
+    return Language(**(entries | phrases | {"pronouns": pronouns}))
+
+
+def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
+    """Makes a phrase of an entry of a file: its pattern alone, or the pattern with an example."""
+    return Phrase(entry) if isinstance(entry, str) else Phrase(**entry)
 
 
 def read_language_file(path: str) -> tuple[Document, LanguageSection]:
@@ -201,14 +308,30 @@ def language_file_faults(path: str) -> Iterator[Fault]:
     for affirmative, negative in OPPOSITES:
         yield from opposite_faults(document, path, affirmative, negative)
     opposites = [key for pair in OPPOSITES for key in pair]
-    lists = {key: getattr(content, key) for key in (*opposites, "answer_goes_on", "refusals", "articles")}
+    lists = {key: getattr(content, key) for key in (*opposites, "answer_goes_on", "explains", "articles")}
     for key, words in (lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}).items():
         for place, word in enumerate(words):
             if not word.strip():
                 yield document.fault(path, (*key.split("."), place), "empty", "a word")
-    for place, phrase in enumerate(content.refusals):
-        yield from pattern_faults(document, path, ("refusals", place), phrase)
-    yield from pattern_faults(document, path, ("answer_is",), content.answer_is)
+    for key in PATTERNS:
+        yield from pattern_faults(document, path, (key,), getattr(content, key))
+    for place, pattern in enumerate(content.explains):
+        yield from pattern_faults(document, path, ("explains", place), pattern)
+    for key in PHRASES:
+        for place, entry in enumerate(getattr(content, key)):
+            yield from phrase_faults(document, path, (key, place), entry)
+
+
+def phrase_faults(document: Document, path: str, place: NodePlace, entry: str | PhraseSection) -> Iterator[Fault]:
+    """Yields why a phrase cannot be looked for, or does not read its example."""
+    phrase = Phrase(entry) if isinstance(entry, str) else Phrase(entry.says, entry.example)
+    if not phrase.says.strip():
+        yield document.fault(path, place, "empty", "a phrase")
+        return
+    faults = list(pattern_faults(document, path, place, phrase.says))
+    yield from faults
+    if phrase.example and not faults and not re.search(phrase.says, phrase.example, re.IGNORECASE):
+        yield document.fault(path, place, f"does not read its example {phrase.example!r}", "an example that it reads")
 
 
 def opposite_faults(document: Document, path: str, affirmative: str, negative: str) -> Iterator[Fault]:
@@ -223,13 +346,11 @@ def opposite_faults(document: Document, path: str, affirmative: str, negative: s
 
 
 def pattern_faults(document: Document, path: str, place: NodePlace, pattern: str) -> Iterator[Fault]:
-    """Yields a pattern that cannot be looked for."""
-    import polars as pl
-
+    """Yields why a pattern cannot be looked for."""
     try:
-        pl.Series([""]).str.contains(pattern)
-    except pl.exceptions.ComputeError:
-        yield document.fault(path, place, f"{pattern!r} is not a regular expression that can be searched for", PATTERN)
+        re.compile(pattern)
+    except re.error as error:
+        yield document.fault(path, place, f"{pattern!r} is not a regular expression ({error})", PATTERN)
 
 
 ENGLISH_WORDS = language_words(ENGLISH)

@@ -1,0 +1,130 @@
+"""The options of a question, and the patterns that find them in a text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from re import Pattern
+
+from biasgrid.base.languages import Language
+from biasgrid.readers.text import NOTHING, any_of, plain_text, words
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+WORD_LETTER = "[AI]"
+"""A capital that may be a word: the article, or the speaker."""
+A_WORD = re.compile(r"[^\W\d_]{2}")
+"""A name without a word, such as a number, may stand anywhere."""
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The options of a question.
+
+    Attributes:
+        texts: the options in the order shown, as the prompt shows them; "" for one that has only a letter.
+        letters: whether the prompt gives letters to the options.
+        names: another name of each option, "" for none: how the context calls a person.
+        unknown: the number of the option that stands for "not known"; None without one.
+    """
+
+    texts: tuple[str, ...]
+    letters: bool = False
+    names: tuple[str, ...] = ()
+    unknown: int | None = None
+
+    @property
+    def alphabet(self) -> str:
+        """The letters of the options, "" without letters."""
+        return ALPHABET[: len(self.texts)] if self.letters else ""
+
+
+@dataclass(frozen=True)
+class MenuPatterns:
+    """The patterns of a menu's options in a language.
+
+    Attributes:
+        places: the number of the option by its name in lower case.
+        name: the name of an option.
+        marked_letter: a letter that stands for an option by its form: `(b)`, `B.`, `B:` or `B` alone.
+        led_letter: a letter behind "the answer is", where it needs no mark.
+        spaced_letter: a capital and a space, behind which the option's name must follow.
+        bracketed_letter: a letter in brackets, anywhere in a sentence.
+        judged_letter: a capital that is called correct.
+        other_letter: a second letter directly behind a first one: `A or D`.
+        unknown: a phrase for "not known"; matches nothing if the menu has no such option.
+    """
+
+    places: dict[str, int]
+    name: Pattern[str]
+    marked_letter: Pattern[str]
+    led_letter: Pattern[str]
+    spaced_letter: Pattern[str]
+    bracketed_letter: Pattern[str]
+    judged_letter: Pattern[str]
+    other_letter: Pattern[str]
+    unknown: Pattern[str]
+
+    def option_of(self, name: str) -> int:
+        """Returns the number of the option that a text names."""
+        return self.places[name_key(name)]
+
+
+@cache
+def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
+    """Compiles the patterns of a menu."""
+    places = option_names(menu, language)
+    longest_first = sorted(places, key=len, reverse=True)
+    name = any_of(map(loose, longest_first))
+    lower = menu.alphabet
+    either = language.either or NOTHING
+    explains = any_of(language.explains)
+    # An empty class is no pattern.
+    small, capital = (f"[{letters}]" if letters else NOTHING for letters in (lower, lower.upper()))
+    any_case = f"(?:{small}|{capital})"
+    correct = language.correct or NOTHING
+    phrases = any_of(phrase.says for phrase in language.unknown) if menu.unknown is not None else NOTHING
+    marked = (
+        rf"[(\[](?P<bracketed>{any_case})[)\]]"
+        rf"|(?P<capital>{capital})(?=[\"']?\s*(?:[.!):,;/\n—–-]|$|(?:{explains})\b|(?:{correct})|(?:{either})\s+{capital}\b))"  # noqa: RUF001
+        rf"|(?P<small>{small})(?=[\"']?(?:[.!):]|\s*$))"
+    )
+    return MenuPatterns(
+        places=places,
+        name=words(name),
+        marked_letter=re.compile(marked),
+        led_letter=re.compile(rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{marked}"),
+        spaced_letter=re.compile(rf"(?P<capital>{capital})\s+(?=\S)"),
+        bracketed_letter=re.compile(rf"[(\[](?P<bracketed>{any_case})[)\]]"),
+        judged_letter=re.compile(
+            rf"(?<![\w'])[(\[]?(?P<capital>{capital})[)\]]?(?![\w'])[^.\n]{{0,200}}?\s(?:{correct})"
+        ),
+        other_letter=re.compile(
+            rf"[)\].]*\s*(?:[,/&]|(?:{either})\s)\s*(?:(?:{either})\s)?\s*(?:[(\[]{any_case}[)\]]|{capital}(?![\w']))"
+        ),
+        unknown=re.compile(phrases, re.IGNORECASE),
+    )
+
+
+def option_names(menu: Menu, language: Language) -> dict[str, int]:
+    """Returns the number of each option by its names in lower case: its text, also without the article."""
+    whole = {name_key(name): place for place, name in [*enumerate(menu.names), *enumerate(menu.texts)]}
+    whole.pop("", None)
+    article = re.compile(rf"(?:{any_of(language.articles)})\s")
+    places = dict(whole)
+    for name, place in whole.items():
+        bare = article.sub("", name, count=1) if article.match(name) else name
+        if places.setdefault(bare, place) != place and bare not in whole:
+            # Both options have this name without the article, so that it tells nothing.
+            del places[bare]
+    return places
+
+
+def name_key(name: str) -> str:
+    """Returns a name in lower case, with single spaces and without the full stop at its end."""
+    return " ".join(plain_text(name).casefold().split()).rstrip(".").strip()
+
+
+def loose(name: str) -> str:
+    """Returns the pattern of a name whose words may be apart by any white space."""
+    return r"\s+".join(map(re.escape, name.split()))

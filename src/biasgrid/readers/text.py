@@ -1,0 +1,82 @@
+"""The text of an answer in a form that rules can search. Each place in it is the same place in the answer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?s>|<(?:bos|eos|pad|start_of_turn|end_of_turn)>|\[/?INST\]")
+EMPHASIS = re.compile(r"[*_`#]+")
+QUOTED = re.compile(r"\"[^\"\s]+\s[^\"\n]*\"|(?<!\w)'[^'\s]+\s[^'\n]*'(?!\w)")
+"""Several words between quotation marks. A single word there may be the answer."""
+SENTENCE_BREAK = re.compile(
+    # A full stop ends a sentence behind a word of two letters and more: that of `B. The grandson` ends nothing.
+    r"(?<=[^\W\d_]{2})[.!?]+[)\]]*(?=\s|$)"
+    r"|(?<=[\d)\]%])[.!?]+(?=\s+[^\W\d_]|\s*$)"
+    # Models leave out the space: `Barney.The`.
+    r"|(?<=[a-z])\.(?=[A-Z][a-z])"
+    r"|\n+"
+)
+ASCII_QUOTES = str.maketrans(dict.fromkeys("’‘ʼ´", "'") | dict.fromkeys("“”„«»", '"'))  # noqa: RUF001
+NOTHING = "(?!)"
+"""A pattern that matches nothing."""
+
+
+def plain_text(answer: str) -> str:
+    """Returns an answer with ASCII punctuation, and spaces in place of special tokens and signs of emphasis.
+
+    The result has as many characters as the answer.
+    """
+    narrow = "".join(map(_narrow, answer.translate(ASCII_QUOTES)))
+    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, narrow))
+
+
+def without_quotes(text: str) -> str:
+    """Returns a text with spaces in place of words between quotation marks, unless it has no other words."""
+    rest = QUOTED.sub(_spaces, text)
+    return rest if any(map(str.isalnum, rest)) else text
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Returns where the sentences and lines of a text begin and end that have letters or digits."""
+    ends = [match.end() for match in SENTENCE_BREAK.finditer(text)]
+    starts = [0, *ends]
+    stops = [*ends, len(text)]
+    return [inner_place(text, *place) for place in zip(starts, stops, strict=True) if _has_words(text, *place)]
+
+
+def inner_place(text: str, start: int, end: int) -> tuple[int, int]:
+    """Returns a place in a text without the white space at its ends."""
+    part = text[start:end]
+    left = start + len(part) - len(part.lstrip())
+    return left, left + len(part.strip())
+
+
+def any_of(patterns: Iterable[str]) -> str:
+    """Returns the pattern that matches where one of several does; nothing where there are none."""
+    return "|".join(patterns) or NOTHING
+
+
+def words(pattern: str) -> re.Pattern[str]:
+    """Compiles a pattern that matches whole words, whatever their case."""
+    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+
+
+def _has_words(text: str, start: int, end: int) -> bool:
+    return any(map(str.isalnum, text[start:end]))
+
+
+def _narrow(character: str) -> str:
+    """Returns the ASCII form of a full-width character, and any other character as it is."""
+    if character.isascii():
+        return character
+    if character == "。":
+        return "."
+    is_wide = unicodedata.east_asian_width(character) in "FW"
+    narrow = unicodedata.normalize("NFKC", character) if is_wide else character
+    return narrow if len(narrow) == 1 else character
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
