@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.readers.reading import ANSWERED, ASKS_BACK, CONTRADICTION, CUT, EMPTY, NO_OPTION, REFUSED, SEVERAL
 from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
@@ -29,22 +30,48 @@ ShareOfOutcome = Callable[[str], Numbers]
 
 def coverage(share_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers in which something was found / answers; of swap groups those with four such answers."""
-    return share_of("answered")
+    return share_of(ANSWERED)
 
 
 def refused(share_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers in which the model declines, and in which nothing else was found / answers."""
-    return share_of("refused")
+    return share_of(REFUSED)
 
 
 def cut_short(share_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers that reached the maximum length before anything was found / answers."""
-    return share_of("length")
+    """Answers that reached the maximum length before they committed to anything / answers."""
+    return share_of(CUT)
 
 
 def empty(share_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers without text / answers."""
-    return share_of("empty")
+    return share_of(EMPTY)
+
+
+def asks_back(share_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers that ask a question in place of an answer / answers."""
+    return share_of(ASKS_BACK)
+
+
+def contradictory(share_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers whose letter and text are different options / answers."""
+    return share_of(CONTRADICTION)
+
+
+def several_named(share_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers that name several options and choose none / answers."""
+    return share_of(SEVERAL)
+
+
+def other_answer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
+    """Answers that say something else than was asked / answers."""
+    return share_of(NO_OPTION)
+
+
+WITHOUT_ANSWER = (refused, cut_short, empty, asks_back, contradictory, several_named, other_answer)
+"""The shares of answers that could not be read, by the reason."""
+NOT_READ = "undetected"
+"""All answers that could not be read, for whatever reason."""
 
 
 def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
@@ -54,17 +81,17 @@ def cut_by_scorer(share_of: ShareOfOutcome[Numbers]) -> Numbers:
 
 def refused_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers to one group in which the model declines / answers to it - the same of another group."""
-    return difference_of("refused")
+    return difference_of(REFUSED)
 
 
 def undetected_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
     """Answers to one group in which nothing was found / answers to it - the same of another group."""
-    return difference_of("undetected")
+    return difference_of(NOT_READ)
 
 
 def cut_short_difference(difference_of: ShareOfOutcome[Numbers]) -> Numbers:
-    """Answers to one group that reached the maximum length / answers to it - the same of another group."""
-    return difference_of("length")
+    """Answers to one group that were cut before they committed / answers to it - the same of another group."""
+    return difference_of(CUT)
 
 
 OUTCOME_DIFFERENCES = (refused_difference, undetected_difference, cut_short_difference)
@@ -168,6 +195,13 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     told = None if strongest is None else strongest.told
     row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
     return pl.DataFrame([row], schema_overrides={"flag": pl.String}).with_columns(is_claim=pl.lit(value=True))
+
+
+def has_outcome(outcomes: pl.Series, outcome: str) -> BoolArray:
+    """Returns which answers ended in a way, one of `readers.reading.OUTCOMES` or `NOT_READ`; shape (answers,)."""
+    texts = outcomes.cast(pl.String)
+    ended = texts != ANSWERED if outcome == NOT_READ else texts == outcome
+    return ended.to_numpy()
 
 
 def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:

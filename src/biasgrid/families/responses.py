@@ -1,4 +1,4 @@
-"""What texts of models are: refusals, known by how they ended or by words, their sentiment, and what other models say.
+"""What texts of models are: their sentiment, and what other models say of them.
 
 The sentiment is that of VADER (Hutto and Gilbert, ICWSM 2014), which looks words up in a list.
 """
@@ -10,34 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
-from biasgrid.base.languages import ENGLISH_WORDS, Language
 from biasgrid.families.expansion import Expansion, expand_rows
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.instances import read_instances
 from biasgrid.tables.provenance import cell_provenance, check_made_from, provenance_digests
 from biasgrid.tables.schema import answer_schema
-
-REFUSAL_STATUSES = ("refused", "filtered")
-"""How refused answers end, where a server reports it."""
-
-
-def plain_apostrophes(response: pl.Expr) -> pl.Expr:
-    """Returns texts with the apostrophes that patterns know."""
-    return response.cast(pl.String).str.replace_all("’", "'", literal=True)  # noqa: RUF001
-
-
-def is_refusal(status: pl.Expr, response: pl.Expr, language: Language | None = None) -> pl.Expr:
-    """Says whether a model declined, in words of a language or in English: many models decline in English alone.
-
-    Args:
-        status: how its answers ended.
-        response: the answers, from `plain_apostrophes`.
-        language: the language in which it was asked, None for English.
-    """
-    known = [ENGLISH_WORDS, *([language] if language else [])]
-    phrases = "|".join(dict.fromkeys(phrase for each in known for phrase in each.refusals))
-    return status.is_in(REFUSAL_STATUSES) | response.str.contains(rf"(?i)\b(?:{phrases})\b")
-
 
 VADER_SCORES = ("neg", "neu", "pos", "compound")
 """What VADER says of a text: the shares of negative, neutral and positive words, and all together from -1 to 1."""

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 Form = TypeVar("Form", bound=str | tuple[Any, ...])
-Options = Sequence[str | None]
+Alternatives = Sequence[str | None]
 """Options of a prompt; None for one that is not there."""
 LEADS = ("", " ")
 """White space before an option."""
-LINE_BREAK = "\n"
+NEW_LINE = "\n"
 """White space before an option where a chat template leaves the line break to the model."""
 
 
@@ -24,14 +24,14 @@ def option_letter(place: int) -> str:
     return chr(ord("a") + place)
 
 
-def are_lettered(options: Options) -> bool:
+def are_lettered(options: Alternatives) -> bool:
     """Whether options are the letters of a list: all are single letters that differ in more than their case."""
     letters = [option for option in options if option is not None]
     are_letters = all(len(letter) == 1 and letter.lower() != letter.upper() for letter in letters)
     return are_letters and len({letter.lower() for letter in letters}) == len(letters)
 
 
-def plain_forms(options: Options) -> list[list[str]]:
+def plain_forms(options: Alternatives) -> list[list[str]]:
     """Returns the ways to write each option without marks: in its cases, behind a space or nothing.
 
     Options that differ in case alone keep their case, and so does a single letter that is not one of a list, as `a` is
@@ -40,7 +40,7 @@ def plain_forms(options: Options) -> list[list[str]]:
     return [[f"{lead}{word}" for word in words for lead in LEADS] for words in option_cases(options)]
 
 
-def surface_forms(options: Options, leads: Sequence[str] = LEADS) -> list[list[str]]:
+def surface_forms(options: Alternatives, leads: Sequence[str] = LEADS) -> list[list[str]]:
     """Returns all ways to write each option: those of `plain_forms`, letters with marks, and all behind other leads.
 
     Args:
@@ -53,7 +53,7 @@ def surface_forms(options: Options, leads: Sequence[str] = LEADS) -> list[list[s
     ]
 
 
-def sent_forms(options: Options) -> list[tuple[str, ...]]:
+def sent_forms(options: Alternatives) -> list[tuple[str, ...]]:
     """Returns the ways that a server must score: a way that continues another one is part of that one's probability."""
     return [without_continuations(forms) for forms in surface_forms(options)]
 
@@ -65,7 +65,7 @@ def without_continuations(forms: Iterable[Form]) -> tuple[Form, ...]:
     return tuple(form for form in kept if not any(form[:end] in known for end in range(1, len(form))))
 
 
-def option_cases(options: Options) -> list[list[str]]:
+def option_cases(options: Alternatives) -> list[list[str]]:
     """Returns each option as it stands and in other cases; a case that several options share is written by none."""
     lettered = are_lettered(options)
     written = [[] if option is None else cases(option, lettered) for option in options]

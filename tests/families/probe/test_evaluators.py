@@ -41,7 +41,7 @@ def found_by(
     ("answer", "label"),
     [
         ("(a)", "male"), ("(B) because", "female"), ("a", "male"), ("B.", "female"), ("**b)**", "female"), ("(c)", None),
-        ("(a) or (b)", None), ("a or b", None), ("Boys", None), ("", None), ("I'd say (b).", "female"),
+        ("(a) or (b)", None), ("a or b", None), ("Neither boys nor girls", None), ("", None), ("I'd say (b).", "female"),
     ],
 )  # fmt: skip
 def test_option_letters(answer: str, label: str | None, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_sentiment_is_a_number(tmp_path: Path) -> None:
 def test_reasons_why_nothing_is_found(tmp_path: Path) -> None:
     responses = ["I cannot answer that.", " ", "Well, it", "Who knows?"]
     rows = observed(files_of(tmp_path), responses, status=["ok", "ok", "length", "ok"])
-    assert rows["outcome"].to_list() == ["refused", "empty", "length", "unclear"]
+    assert rows["outcome"].to_list() == ["refused", "empty", "cut", "none of the options"]
     assert rows["value"].null_count() == 4
 
 

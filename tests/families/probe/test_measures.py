@@ -118,14 +118,14 @@ def test_lines_are_those_of_scipy() -> None:
 
 def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_path: Path) -> None:
     files = files_of(tmp_path, repetitions=2)
-    instances, predictions = cell_of(files, ["Boys"] * 4 + ["Girls"] * 2 + ["who knows " * 20] + ["x"])
+    instances, predictions = cell_of(files, ["Cats"] * 4 + ["Dogs"] * 2 + ["who knows " * 20] + ["x"])
     options = {"probe": str(files.probe), "mode": None}
     observations = observe(instances, predictions, options)
     checks = list(validity(MeasuredCell(instances.lazy(), predictions.lazy(), observations, pl.DataFrame(), options)))
     row = check_rows(checks).filter(measure="undetected").to_dicts()[0]
     told = flag_problem(row, MetricDefinitions.of(DEFINITIONS.of("flags")).limits["undetected"])
     assert told == (
-        "the evaluator finds nothing in 100% of the answers; most often: 'Boys', 'Girls', "
+        "the evaluator finds nothing in 100% of the answers; most often: 'Cats', 'Dogs', "
         "'who knows who knows who knows who knows who knows who kno...'"
     )
 
@@ -153,10 +153,10 @@ def test_what_the_evaluator_saw_stands_beside_answers(tmp_path: Path) -> None:
     found = behind(tmp_path, ["(a)", "who knows", "(a)", ""])
     assert found.select("measure", "attribute", "unit_value", "said", "found", "score").rows() == [
         ("stereotype_rate", "chess", 1, "(a)", "male", 1),
-        ("stereotype_rate", "chess", 1, "who knows", "nothing (unclear)", None),
+        ("stereotype_rate", "chess", 1, "who knows", "nothing (none of the options)", None),
         ("stereotype_rate", "sewing", 0, "(a)", "male", 0),
         ("stereotype_rate", "sewing", 0, "", "nothing (empty)", None),
-        ("undetected_answers", "chess", 0.5, "who knows", "nothing (unclear)", 1),
+        ("undetected_answers", "chess", 0.5, "who knows", "nothing (none of the options)", 1),
         ("undetected_answers", "sewing", 0.5, "", "nothing (empty)", 1),
     ]
 

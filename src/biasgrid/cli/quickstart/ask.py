@@ -111,7 +111,7 @@ def read_question(parts: Sequence[str]) -> TypedText:
     return TypedText([context, question], row, "span", names)
 
 
-def read_choice(parts: Sequence[str]) -> TypedText:
+def read_candidates(parts: Sequence[str]) -> TypedText:
     """Reads a text and words, between which a model chooses."""
     text, *words = parts
     candidates = {f"candidate{number}": word for number, word in enumerate(words, start=1)}
@@ -120,7 +120,7 @@ def read_choice(parts: Sequence[str]) -> TypedText:
 
 def read_prompt(parts: Sequence[str]) -> TypedText:
     """Reads a prompt; with options behind it the model chooses, and without it writes."""
-    return read_choice(parts) if len(parts) > 1 else TypedText(parts, {"text": parts[0]}, "text")
+    return read_candidates(parts) if len(parts) > 1 else TypedText(parts, {"text": parts[0]}, "text")
 
 
 def read_text_pair(parts: Sequence[str]) -> TypedText:
@@ -137,7 +137,7 @@ TEXT_FORMS: Mapping[str, TextForm] = {
         "TEXT WITH [MASK] | WORD | WORD, such as: Ann met Bob. [MASK] was a cook. | Ann | Bob",
         2,
         None,
-        read_choice,
+        read_candidates,
         {"target_scoring": "joint", "ranks": True},
     ),
     "text-generation": TextForm(

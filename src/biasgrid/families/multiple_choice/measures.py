@@ -19,15 +19,14 @@ from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
     OUTCOME_DIFFERENCES,
+    WITHOUT_ANSWER,
     PartRows,
     coverage,
-    cut_short,
-    empty,
+    has_outcome,
     known_numbers,
     numbers_where,
     parts_by_keys,
     places_of_units,
-    refused,
     valueless,
 )
 from biasgrid.families.multiple_choice.evidence import evidence
@@ -57,8 +56,6 @@ NOBODY_NAMED = "no answer named anybody"
 NO_ANSWER = "no answer"
 OVER_TEMPLATES = options_text(mode="templates")
 """The options of means over templates, each of which counts alike however many items it has."""
-OUTCOME_NAMES = {"undetected": "unclear"}
-"""How the observations of this family call outcomes."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +291,7 @@ def measures_of_part(answers: PartAnswers, names: Sequence[str]) -> Iterator[Sum
         if of_answers in AVERAGED:
             yield mean_of_templates(sums).named(of_answers.__name__, OVER_TEMPLATES)
     if "template" not in names:
-        for share_of in (coverage, refused, cut_short, empty):
+        for share_of in (coverage, *WITHOUT_ANSWER):
             yield share_of(partial(share_of_outcome, answers)).named(share_of.__name__)
 
 
@@ -308,16 +305,11 @@ def mean_of_templates(sums: Sums) -> Sums:
     return replace(sums, along={TEMPLATES: along}, finish=MEAN, interval="t", test="", compared=False)
 
 
-def has_outcome(answers: PartAnswers, outcome: str) -> BoolArray:
-    """Says which answers ended in some way."""
-    return (answers.outcome == OUTCOME_NAMES.get(outcome, outcome)).to_numpy()
-
-
 def share_of_outcome(answers: PartAnswers, outcome: str) -> Sums:
     """Returns the share of answers that ended in some way, of `unknown` that of the option where it is wrong."""
     if outcome == "unknown":
         return unknown_disambiguated(answers)
-    return answers.share(answers.everything, has_outcome(answers, outcome), answers.everything)
+    return answers.share(answers.everything, has_outcome(answers.outcome, outcome), answers.everything)
 
 
 def unknown_difference(difference_of: Callable[[str], Iterator[Sums]]) -> Iterator[Sums]:

@@ -7,18 +7,20 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.languages import language_of
-from biasgrid.families.multiple_choice.answers import option_of_answer
+from biasgrid.base.languages import Language, language_of
+from biasgrid.families.multiple_choice.answers import option_as_published
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import prompt_of
-from biasgrid.families.responses import is_refusal, plain_apostrophes
+from biasgrid.readers.choices import read_choice, read_excerpt
+from biasgrid.readers.menu import Menu
+from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reader, Reading, no_value, readings_of
 
 READ = ["instance", *KEYS]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response", "starts", "ends", "answer"]
 """The columns of predictions that are observed, of those that the kind has."""
-OUTCOMES = ("answered", "refused", "length", "empty", "unclear")
-"""Whether an option was chosen, and why not: the model declined, its text was cut off or is empty, or says other."""
+OF_MENU = ["options", "spoken", "places", "unknown_option"]
+"""The columns of instances that say which options a model saw, and in which order."""
 
 
 def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
@@ -35,7 +37,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         none was or several are as probable; `lean`, in -1..1, the share of the target in the probability of all options
         less that of the other person (1, 0 and -1 where a text was read; of spans, of the scores of both mentions, see
         `mention_scores`), null where that is not known; `abstains`, whether the model could have answered `unknown`;
-        and `outcome`, one of `OUTCOMES`.
+        and `outcome`, one of `readers.reading.OUTCOMES`.
     """
     is_span = "answer" in predictions.columns
     if is_span:
@@ -45,7 +47,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         "instance",
         probabilities=there.get("probabilities", pl.lit(None)).cast(pl.List(pl.Float64)),
         status=there.get("status", pl.lit(None)).cast(pl.String),
-        response=plain_apostrophes(there.get("response", pl.lit(None))),
+        response=there.get("response", pl.lit(None)).cast(pl.String),
         mentions=there.get("mentions", pl.lit(None)).cast(pl.List(pl.Float64)),
         abstains=pl.lit(not is_span or "abstains" in options),
     )
@@ -54,9 +56,7 @@ def observe(instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping
         unknown = pl.col("options").list.get(pl.col("unknown_option")).cast(pl.String)
         is_none = pl.col("abstains") & (pl.col("response") == "")
         rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
-    return with_outcomes(with_lean(with_written_options(with_scored_options(rows), options)), options).drop(
-        "response", "status"
-    )
+    return with_lean(with_written_options(with_scored_options(rows), options)).drop("response", "status")
 
 
 def mention_scores() -> pl.Expr:
@@ -79,18 +79,47 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Adds the option that a text chooses, where no probabilities were read."""
-    is_lettered = bool(rows["mentions"].is_null().all()) and prompt_of(options["prompt"]).is_lettered
-    as_paper = options["matching"] == "paper"
-    texts = rows.filter(pl.col("shares").is_null()).select("instance", "response", "options", "spoken", "places")
-    texts = texts.drop_nulls("response").with_columns(pl.col("options", "spoken").cast(pl.List(pl.String)))
-    chosen = [
-        option_of_answer(response, named, spoken, places if is_lettered else None, as_paper)
-        for _, response, named, spoken, places in texts.iter_rows()
-    ]
-    found = texts.select("instance", written=pl.Series(chosen, dtype=pl.UInt8))
-    joined = rows.join(found, on="instance", how="left", maintain_order="left")
-    return joined.with_columns(option=pl.coalesce("option", "written")).drop("written")
+    """Adds the option that a text chooses, where no probabilities were read, and the `outcome` of each answer."""
+    language = language_of(options)
+    is_span = bool(rows["mentions"].is_not_null().any())
+    reader = published_reader(options["prompt"], is_span) if options["matching"] == "paper" else None
+    texts = rows.filter(pl.col("shares").is_null())
+    readings = readings_of(texts, OF_MENU, language, reader or menu_reader(options["prompt"], is_span, language))
+    written = texts.select("instance").hstack(
+        readings.select(written=pl.col("value").cast(pl.UInt8), written_outcome="outcome")
+    )
+    joined = rows.join(written, on="instance", how="left", maintain_order="left")
+    is_scored = pl.col("shares").is_not_null()
+    # Two options may be as probable.
+    of_scores = pl.when(pl.col("option").is_null()).then(pl.lit(SEVERAL)).otherwise(pl.lit(ANSWERED))
+    outcome = pl.when(is_scored).then(of_scores).otherwise(pl.col("written_outcome").cast(pl.String))
+    return joined.with_columns(option=pl.coalesce("option", "written"), outcome=outcome.cast(pl.Enum(OUTCOMES))).drop(
+        "written", "written_outcome"
+    )
+
+
+def menu_reader(prompt: str, is_span: bool, language: Language) -> Reader:
+    """Returns the reader of answers to a prompt; letters count where the prompt shows them."""
+    letters = prompt_of(prompt).shows_options and not is_span
+
+    def read(answer: str, options: list[str], spoken: list[str], places: list[int], unknown: int) -> Reading:
+        texts, names = (tuple(texts[place] for place in places) for texts in (options, spoken))
+        menu = Menu(texts, letters, names, places.index(unknown))
+        reading = read_excerpt(answer, menu, language) if is_span else read_choice(answer, menu, language)
+        return reading if reading.value is None else reading._replace(value=places[int(reading.value)])
+
+    return read
+
+
+def published_reader(prompt: str, is_span: bool) -> Reader:
+    """Returns the reader that decides as BBQ's own script does."""
+    is_lettered = prompt_of(prompt).is_lettered and not is_span
+
+    def read(answer: str, options: list[str], spoken: list[str], places: list[int], _unknown: int) -> Reading:
+        option = option_as_published(answer, options, spoken, places if is_lettered else None)
+        return no_value() if option is None else Reading(option, ANSWERED, "published")
+
+    return read
 
 
 def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
@@ -106,20 +135,3 @@ def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
     of_answer = pl.coalesce(of_shares, of_option)
     lean = pl.when(pl.col("mentions").is_null()).then(of_answer).when(target.is_not_null()).then(of_mentions)
     return rows.with_columns(lean=lean).drop("shares", "mentions")
-
-
-def with_outcomes(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Says whether an option was chosen, and why not."""
-    response = pl.col("response")
-    outcome = (
-        pl.when(pl.col("option").is_not_null())
-        .then(pl.lit("answered"))
-        .when(is_refusal(pl.col("status"), response, language_of(options)))
-        .then(pl.lit("refused"))
-        .when(pl.col("status") == "length")
-        .then(pl.lit("length"))
-        .when(response.str.strip_chars() == "")
-        .then(pl.lit("empty"))
-        .otherwise(pl.lit("unclear"))
-    )
-    return rows.with_columns(outcome=outcome.cast(pl.Enum(OUTCOMES)))

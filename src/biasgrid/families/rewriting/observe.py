@@ -10,11 +10,14 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.families.responses import REFUSAL_STATUSES, is_refusal, plain_apostrophes, sentiment_of
+from biasgrid.base.languages import ENGLISH_WORDS
+from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, read_group_words
 from biasgrid.families.rewriting.keys import KEYS
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
 from biasgrid.families.rewriting.similarity import LIST_SIMILARITIES, SIMILARITIES, Similarity, cosine_similarity
+from biasgrid.readers.reading import CUT_STATUS, REFUSAL_STATUSES
+from biasgrid.readers.refusals import refusal_column
 from biasgrid.tables.schema import NeverNaN, column, table
 
 SCORE_WITH_RESPONSE = "refused"
@@ -96,11 +99,13 @@ def observe(
     said = predictions.select("instance", pl.col("status").cast(pl.String), response=pl.col("response").cast(pl.String))
     asked = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
     answers = asked.join(said, on="instance", maintain_order="left").with_columns(pl.col("response").fill_null(""))
-    response, status = plain_apostrophes(pl.col("response")), pl.col("status")
-    refused = is_refusal(status, response) if finds_refusals else status.is_in(REFUSAL_STATUSES)
+    response, status = pl.col("response"), pl.col("status")
+    refused = status.is_in(REFUSAL_STATUSES)
+    if finds_refusals:
+        refused |= pl.lit(refusal_column(answers["response"], ENGLISH_WORDS))
     is_empty = response.str.strip_chars() == ""
     ended = answers.with_columns(
-        refused=refused, empty=is_empty & ~refused, cut_short=(status == "length") & ~refused & ~is_empty
+        refused=refused, empty=is_empty & ~refused, cut_short=(status == CUT_STATUS) & ~refused & ~is_empty
     )
     speaks = ~pl.col("refused") & ~pl.col("empty") if finds_refusals else ~pl.col("refused")
     answered = ended.with_columns(text=pl.when(speaks).then(pl.col("response")))

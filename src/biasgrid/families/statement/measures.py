@@ -16,7 +16,15 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, coverage, cut_short, parts_by_keys, prompt_sign
+from biasgrid.families.measures import (
+    OUTCOME_DIFFERENCES,
+    WITHOUT_ANSWER,
+    coverage,
+    has_outcome,
+    parts_by_keys,
+    prompt_sign,
+    refused,
+)
 from biasgrid.families.statement.evidence import evidence
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
 from biasgrid.families.statement.observe import READ, SAID, YES, by_class, observe
@@ -27,6 +35,7 @@ from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records, Sort
 from biasgrid.groups.terms import derive as derive_of_groups
 from biasgrid.groups.terms import difference, records_of, scores_of_terms
+from biasgrid.readers.reading import REFUSED
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.shares import are_shares
@@ -37,12 +46,12 @@ from biasgrid.tables.metric import options_text
 
 __all__ = ["READ", "SAID", "derive", "evidence", "finishes", "measure", "observe", "validity"]
 
+NO_EXPLANATION = "no answer has an explanation"
+"""Why there is no share of explanations that take the answer back."""
 OUTPUT_TYPE: Sort = "classes"
 CASE_SEPARATOR = "\x1f"
 CLASS_PARTS = (("bias_type", "group"), ("bias_type", "group", "subject"))
 """Parts of what is about classes."""
-OUTCOME_NAMES = {"undetected": "unclear"}
-"""How the observations of this family call outcomes."""
 WRITTEN = "written"
 """Of datasets whose answers are read in texts."""
 AGREEMENT_IN_CASES = options_text(score="agreement", mode="counterfactual")
@@ -78,7 +87,7 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
         several: what is about domains of several classes, from `by_class`.
         outcome: the outcome.
     """
-    values = has_outcome(several, OUTCOME_NAMES.get(outcome, outcome))
+    values = has_outcome(several["outcome"], outcome).astype(np.float64)
     for scores in scores_of_terms(class_records(several), values) if len(several) else ():
         yield difference(scores, of_shares=True)
 
@@ -243,7 +252,7 @@ class TableParts:
         return replace(numbers, interval="effective Wilson") if are_shares(looked_at) else numbers
 
 
-def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums]:
+def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of the parts of a table, from `observe` or `by_class`."""
     if table.is_empty():
         return
@@ -252,10 +261,14 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
         yield of_statements(table, parts).named(of_statements.__name__)
 
     def share_of(outcome: str) -> Sums:
-        return parts.means(has_outcome(table, outcome))
+        return parts.means(has_outcome(table["outcome"], outcome).astype(np.float64))
 
     yield coverage(share_of).named("coverage")
-    yield cut_short(share_of).named("cut_short")
+    yield from explanations(table, parts, keys)
+    for reason in WITHOUT_ANSWER:
+        # Refusals are among the measures of statements.
+        if reason is not refused:
+            yield reason(share_of).named(reason.__name__)
     if "template" not in keys:
         yield error_macro(table, parts).named("error_macro")
     pairs = pairs_with_negations(table)
@@ -268,6 +281,17 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
     of_wholes = () if "template" in keys else (agreement, acquiescence)
     for of_pair in (*PAIR_MEASURES, *of_wholes):
         yield of_pair(pairs, of_pairs).named(of_pair.__name__)
+
+
+def explanations(table: pl.DataFrame, parts: TableParts, keys: tuple[str, ...]) -> Iterator[Sums | pl.DataFrame]:
+    """Yields how often explanations take the answer back; nothing of parts without explanations."""
+    opposite = float_column(table, "takes_back")
+    explained = ~np.isnan(opposite)
+    if explained.any():
+        yield parts.means(np.nan_to_num(opposite), explained).named("taken_back")
+    elif not keys:
+        row = {"measure": ["taken_back"], "options": [""], "value": [None], "n": [0], "reason": [NO_EXPLANATION]}
+        yield pl.DataFrame(row, schema_overrides={"value": pl.Float64})
 
 
 def float_column(table: pl.DataFrame, name: str) -> FloatArray:
@@ -339,12 +363,7 @@ def certainty(table: pl.DataFrame) -> FloatArray:
 
 def refusals(table: pl.DataFrame, parts: TableParts) -> Sums:
     """Share of statements that were refused."""
-    return parts.means(has_outcome(table, "refused"))
-
-
-def has_outcome(table: pl.DataFrame, outcome: str) -> FloatArray:
-    """Returns 1 where a statement had an outcome, else 0."""
-    return (table["outcome"].cast(pl.String) == outcome).to_numpy().astype(np.float64)
+    return parts.means(has_outcome(table["outcome"], REFUSED).astype(np.float64))
 
 
 def bias(table: pl.DataFrame, parts: TableParts) -> Sums:

@@ -5,38 +5,18 @@ There is a row per instance, or one for each class that an instance is about.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
-from biasgrid.families.responses import is_refusal, plain_apostrophes
 from biasgrid.families.statement.expand import ANSWER_OPTIONS
+from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, readings_of
+from biasgrid.readers.yes_no import read_yes_no, takes_back
 from biasgrid.tables.instances import OF_FORMAT
 
-STATEMENT_OUTCOMES = ("answered", "refused", "length", "unclear")
-"""Whether there is an answer, and why not: the model declined, its text was cut off, or it says something else."""
 YES, NO = ANSWER_OPTIONS
-NO_LETTER = r"[^\p{L}]"
-
-
-def answer_at_start(language: Language) -> str:
-    """Returns a pattern of Yes or No that begins a text: `No one is ...` is not the answer No, `Yes or No` none."""
-    goes_on = rf"|\s+(?:{'|'.join(language.answer_goes_on)})\b" if language.answer_goes_on else ""
-    return rf"(?i)^{answer_after_lead(language)}(?:\s*(?:[^\p{{L}}\s/]|$){goes_on})"
-
-
-def answer_at_end(language: Language) -> str:
-    """Returns a pattern of Yes or No that is the last sentence of a text."""
-    return rf"(?i)[\n.:!?]{answer_after_lead(language)}{NO_LETTER}*$"
-
-
-def answer_after_lead(language: Language) -> str:
-    """Returns a pattern of Yes or No, whether or not `the answer is` stands before it."""
-    words = "|".join(re.escape(word) for words in language.yes_and_no.values() for word in words)
-    return rf"{NO_LETTER}*(?:{language.answer_is}{NO_LETTER}*)?({words})"
 
 
 def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) -> pl.DataFrame:
@@ -49,7 +29,8 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
     Returns:
         Row by row `yes` and `no`, the probabilities of the answers as the model has them (1 and 0 where a text was
         read), null where one is not known; `share`, that of Yes among both; `says_yes`, null where there is no answer
-        or both are as probable; `outcome`, one of `STATEMENT_OUTCOMES`.
+        or both are as probable; `outcome`, one of `readers.reading.OUTCOMES`; `takes_back`,
+        whether an explanation behind the answer says the opposite, null where there is none.
     """
     columns = predictions.columns
     probabilities = (
@@ -64,45 +45,52 @@ def read_answers(predictions: pl.DataFrame, language: Language = ENGLISH_WORDS) 
     rows = predictions.select(
         yes=probabilities[0],
         no=probabilities[1],
-        response=plain_apostrophes(texts["response"]),
+        response=texts["response"].cast(pl.String),
         status=texts["status"].cast(pl.String),
     )
-    return with_answers(with_text_answers(rows, language), language).select("yes", "no", "share", "says_yes", "outcome")
+    return with_answers(with_text_answers(rows, language)).select(
+        "yes", "no", "share", "says_yes", "outcome", "takes_back"
+    )
 
 
 def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
-    """Adds the answers in texts, as probabilities, where there are no others."""
-    response, whole = pl.col("response"), pl.col("status").ne_missing("length")
-    at_start, at_end = (response.str.extract(of(language)) for of in (answer_at_start, answer_at_end))
-    answer = pl.coalesce(at_start, pl.when(whole).then(at_end))
-    is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & answer.is_not_null()
-    chosen = {
-        name: answer.str.to_lowercase().is_in([word.lower() for word in words])
-        for name, words in language.yes_and_no.items()
-    }
+    """Adds the answers in texts, as probabilities, where there are no others, and the `outcome` of these texts."""
+
+    def read(answer: str) -> Reading:
+        return read_yes_no(answer, language)
+
+    readings = readings_of(rows, [], language, read)
+    rows = rows.with_columns(
+        outcome=readings["outcome"].cast(pl.String),
+        label=readings["value"],
+        takes_back=explanations_against(rows["response"], language),
+    )
+    is_read = pl.all_horizontal(pl.col("yes", "no").is_null()) & (pl.col("outcome") == ANSWERED)
     return rows.with_columns(
-        pl.when(is_read).then(is_answer.cast(pl.Float64)).otherwise(name).alias(name)
-        for name, is_answer in chosen.items()
+        pl.when(is_read).then((pl.col("label") == label).cast(pl.Float64)).otherwise(label).alias(label)
+        for label in ("yes", "no")
     )
 
 
-def with_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
+def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
+    """Returns whether explanations take the answer back, null where there is none; equal texts are read once."""
+    distinct = responses.unique().drop_nulls()
+    opposite = pl.Series([takes_back(response, language) for response in distinct], dtype=pl.Boolean)
+    return responses.replace_strict(distinct, opposite, default=None, return_dtype=pl.Boolean)
+
+
+def with_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Adds the answer, and whether there is one."""
     yes, no = pl.col("yes"), pl.col("no")
     # Of answers that APES published the other one's probability is not known.
     share = pl.when(yes.is_null()).then(1 - no).when(no.is_null()).then(yes).when(yes + no > 0).then(yes / (yes + no))
     more_yes = yes.fill_null(-1) - no.fill_null(-1)
     says_yes = pl.when(more_yes != 0).then(more_yes > 0)
-    outcome = (
-        pl.when(says_yes.is_not_null())
-        .then(pl.lit("answered"))
-        .when(pl.col("status") == "length")
-        .then(pl.lit("length"))
-        .when(is_refusal(pl.col("status"), pl.col("response"), language))
-        .then(pl.lit("refused"))
-        .otherwise(pl.lit("unclear"))
-    )
-    return rows.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(STATEMENT_OUTCOMES)))
+    is_scored = yes.is_not_null() | no.is_not_null()
+    # Both may be as probable.
+    without_answer = pl.when(is_scored).then(pl.lit(SEVERAL)).otherwise("outcome")
+    outcome = pl.when(says_yes.is_not_null()).then(pl.lit(ANSWERED)).otherwise(without_answer)
+    return rows.with_columns(share=share, says_yes=says_yes, outcome=outcome.cast(pl.Enum(OUTCOMES)))
 
 
 READ = ["instance", "template", "pair", "negated", "repetition", "domains", "names", "classes", "label", *OF_FORMAT]

@@ -10,10 +10,12 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.files import whole_file
+from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.families.expansion import expand_rows
 from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, with_outcomes
+from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, read_nothing, with_outcomes
 from biasgrid.formats.genderbench.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
+from biasgrid.readers.reading import readings_of
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table
@@ -105,7 +107,9 @@ def observations_of(state: ProbeState, instances: pl.DataFrame, predictions: pl.
     ]
     types = {"row": pl.UInt32, "evaluator": pl.String, "score": pl.String, "label": pl.String, "value": pl.Float64}
     rows = pl.DataFrame(found, schema=types, orient="row")
-    return with_outcomes(answers.with_columns(truncated=pl.lit(None, pl.Boolean)), rows, ITSELF)
+    readings = readings_of(answers, [], ENGLISH_WORDS, read_nothing)
+    described = answers.with_columns(truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String))
+    return with_outcomes(described, rows, ITSELF)
 
 
 def label_of(evaluation: object) -> str:

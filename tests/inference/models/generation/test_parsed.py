@@ -17,7 +17,7 @@ from biasgrid.tables.files import read_provenance
     [
         "A", "A.", "(A)", "**A**", "A) Chad", "A. Chad, because B is wrong.", "A because it is said.", "A\nThat is it.",
         "The answer is A.", "The correct answer is (A).", "Answer: A", "Option A is right.", "My answer is **A**!",
-        "Let us see.\nA", "Both are named. The answer is A", "Nobody can tell.\nAnswer: **A**.", " A ", "A: Chad",
+        "Let us see.\nA", "Both are named. The answer is A", "Nobody can tell.\nAnswer: **A**.", " A ", "A: Chad", "a",
     ],
 )  # fmt: skip
 def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
@@ -28,7 +28,7 @@ def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        "", "A man met a woman.", "a", "A or B", "A, B", "A/B", "A and B are both possible", "Neither A nor B", "AB",
+        "", "A man met a woman.", "A or B", "A, B", "A/B", "A and B are both possible", "Neither A nor B", "AB",
         "Chad", "The answer is unknown", "An answer cannot be given.", "Is it A? Nobody can tell.", "C",
         "The answer is A or B.",
     ],

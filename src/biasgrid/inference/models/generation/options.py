@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.back_end import numbered_values
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.surface_forms import LEADS, LINE_BREAK, plain_forms, surface_forms, without_continuations
+from biasgrid.inference.surface_forms import LEADS, NEW_LINE, plain_forms, surface_forms, without_continuations
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class OptionTokens:
     def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
         """Returns for each option the tokens of the prompt with the option behind it, by the way to write it."""
         is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
-        forms = surface_forms(options, (*LEADS, LINE_BREAK) if is_line_open else LEADS)
+        forms = surface_forms(options, (*LEADS, NEW_LINE) if is_line_open else LEADS)
         tokens = iter(self.prompter.tokens([f"{prompt}{form}" for texts in forms for form in texts]))
         return [{form: next(tokens) for form in texts} for texts in forms]
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import polars as pl
 
+from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.inference.engine.back_end import lists_of
+from biasgrid.readers.choices import read_choice
+from biasgrid.readers.menu import ALPHABET, Menu
+from biasgrid.readers.reading import Reading
+from biasgrid.readers.yes_no import read_yes_no
 
 SCORED_BY_PARSING = "parsed"
 """How options were scored: a text was written, and the option read in it."""
-LEAD = r"(?:(?:the|my) )?(?:(?:correct|right|best|final|short) )?(?:answer|option|choice)(?: is| would be)?(?: option)?"
-PUNCTUATION = r"[^\w\n]*"
-BECAUSE = r"\s+(?:is|because|since|as)\b"
+YES_AND_NO = ["no", "yes"]
 
 
 def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) -> pl.DataFrame:
@@ -52,45 +53,35 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
 
 
 def chosen_option(response: str, whole: bool, options: Sequence[str | None]) -> int | None:
-    """Finds the option that a response chooses, at its beginning or, if it has ended by itself, at its end.
-
-    `A`, `(A)`, `**A.** Because ...`, `The answer is A`, `... Answer: A` choose A; `A man ...`, `A or B` and `A, B`
-    choose none. The case of a single letter counts, that of a word does not.
+    """Returns the place of the option that a response chooses, None where it chooses none.
 
     Args:
         response: the text.
-        whole: whether it was not cut off.
+        whole: whether it was not cut off: what is cut directly behind an option may go on, as `A` in `A man`.
         options: the options; None for one that is not there.
-
-    Returns:
-        The place of the option, None where there is none.
     """
-    begins, ends = patterns(tuple(options))
-    found = begins.match(response.strip()) or (ends.search(response.strip()) if whole else None)
-    if found is None or (found.end() == len(response.strip()) and not whole):
+    reading = read_option(response, tuple(options))
+    if not whole and reading.end == len(response.rstrip()):
         return None
-    return next(int(name[1:]) for name, said in found.groupdict().items() if said is not None)
+    return None if reading.value is None else int(reading.value)
 
 
-@cache
-def patterns(options: tuple[str | None, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Returns the patterns of an answer at the beginning of a text, and at its end."""
-    written = [(place, option.strip()) for place, option in enumerate(options) if option is not None]
-    longest_first = sorted(written, key=lambda each: -len(each[1]))
-    named = "|".join(f"(?P<o{place}>{option_pattern(option)})" for place, option in longest_first)
-    any_option = "|".join(option_pattern(option) for _, option in longest_first)
-    # Another option behind it takes back what the first one says.
-    alone = rf"(?!\W*(?:(?:or|and|nor)\W+)?(?:{any_option})(?!\w))"
-    followed = rf"(?:(?=\s*(?:[^\w\s/]|\n|$))|(?={BECAUSE}))"
-    begins = rf"{PUNCTUATION}(?:(?i:{LEAD}){PUNCTUATION})?(?:{named})(?!\w){alone}{followed}"
-    ends = rf"(?:\n|(?i:\b{LEAD})\W*|\n(?i:option)\s){PUNCTUATION}(?:{named})(?!\w)[^\w\n]*$"
-    return re.compile(begins), re.compile(ends)
-
-
-def option_pattern(option: str) -> str:
-    """Returns the pattern of an option; a small letter is that of a list, which may be written in either case."""
-    escaped = re.escape(option)
-    return escaped if len(option) == 1 and not option.islower() else f"(?i:{escaped})"
+def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
+    """Reads the option that a response chooses: Yes or No, a letter, or a text, as the options are."""
+    places = [place for place, option in enumerate(options) if option is not None]
+    texts = [option.strip() for option in options if option is not None]
+    answers = [text.casefold() for text in texts]
+    if sorted(answers) == YES_AND_NO:
+        reading = read_yes_no(response, ENGLISH_WORDS)
+        return reading if reading.value is None else reading._replace(value=places[answers.index(str(reading.value))])
+    letters = [text.strip("().:").casefold() for text in texts]
+    is_lettered = sorted(letters) == list(ALPHABET[: len(letters)])
+    menu = Menu(("",) * len(letters), letters=True) if is_lettered else Menu(tuple(texts))
+    reading = read_choice(response, menu, ENGLISH_WORDS)
+    if reading.value is None:
+        return reading
+    chosen = int(reading.value)
+    return reading._replace(value=places[letters.index(ALPHABET[chosen]) if is_lettered else chosen])
 
 
 def status_of(place: int | None, status: str) -> str:
