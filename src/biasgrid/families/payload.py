@@ -17,6 +17,7 @@ from rapidfuzz.distance import Indel
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
+from biasgrid.tables.claims.counts import OUTCOME_MEASURES
 from biasgrid.tables.metric import options_of, options_text
 
 
@@ -245,6 +246,27 @@ def rows_with_keys(measures: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 INTERVAL_COLUMNS: PageColumns = {"Interval": ("interval", ""), "n": ("count", "n")}
+
+
+def tables_without_answer(measures: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns a table of how much more of one group's answers could not be read than of another's.
+
+    Rates over all that was asked compare unlike things where such a difference is not 0.
+
+    Args:
+        measures: of `CellTables`.
+    """
+    rows = measures.filter(pl.col("measure").is_in(OUTCOME_MEASURES), pl.col("group").is_not_null())
+    return page_table(
+        "What was not read, compared",
+        "Shares of a group's answers that were refused, cut or not read at all, less those of another group.",
+        rows.sort("measure", "bias_type", "group", "other", maintain_order=True),
+        {
+            "Share": ("name", "measure"), "Bias type": ("name", "bias_type"), "Group": ("name", "group"),
+            "Other": ("name", "other"), "Difference": ("number", "value"), "Interval": ("interval", ""),
+            "q": ("number", "q"),
+        },
+    )  # fmt: skip
 
 
 def tables_of_groups(measures: pl.DataFrame) -> list[dict[str, Any]]:

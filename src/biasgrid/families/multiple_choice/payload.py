@@ -7,7 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import CellTables, FirstScreen, PageColumns, measures_side_by_side, page_table
+from biasgrid.families.payload import (
+    CellTables,
+    FirstScreen,
+    PageColumns,
+    measures_side_by_side,
+    page_table,
+    tables_without_answer,
+)
 
 FIRST_SCREEN = FirstScreen(
     "Questions with options",
@@ -59,7 +66,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         first, *rest = numbers.items()
         drawn: PageColumns = {"Category": ("name", "bias_type"), **columns, **dict([first]), **interval, **dict(rest)}
         tables += page_table(title, about, shown, drawn)
-    return {"tables": [*tables, *abstention_table(own)]}
+    return {"tables": [*tables, *abstention_table(own), *tables_without_answer(own)]}
 
 
 def abstention_table(own: pl.DataFrame) -> list[dict[str, Any]]:

@@ -7,7 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.families.payload import OPINIONS, CellTables, PageColumns, page_table, rows_with_keys
+from biasgrid.families.payload import (
+    OPINIONS,
+    CellTables,
+    PageColumns,
+    page_table,
+    rows_with_keys,
+    tables_without_answer,
+)
 from biasgrid.families.probe.keys import BY_GROUP
 
 FIRST_SCREEN = OPINIONS
@@ -21,16 +28,15 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
     named = groups.filter(pl.col("options") != "").with_columns(metric=metric)
     compared, alone = (named.filter(measure=name) for name in (BY_GROUP, "among_answers"))
     others = groups.filter(options="").sort("measure", "group", maintain_order=True)
-    pairs = rows_with_keys(cell.measures, "group", "other").sort("measure", "group", "other", maintain_order=True)
+    not_read = others.filter(measure="undetected_answers").select("group", undetected="value")
+    compared = compared.join(not_read, on="group", how="left", maintain_order="left")
     group: PageColumns = {"Group": ("name", "group")}
     of_metric: PageColumns = {"Metric": ("name", "metric"), **group, **NUMBERS}
-    apart: PageColumns = {
-        "Share": ("name", "measure"), **group, "Other": ("name", "other"), "Difference": ("number", "value"),
-        "Interval": ("interval", ""), "q": ("number", "q"),
-    }  # fmt: skip
     return {
         "tables": [
-            *page_table("Groups", what_groups_are(compared), compared, of_metric),
+            *page_table(
+                "Groups", what_groups_are(compared), compared, {**of_metric, "Not read": ("number", "undetected")}
+            ),
             *page_table(
                 "Groups among answers", "Rates among answers in which something was found.", alone, of_metric
             ),
@@ -40,12 +46,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
                 others,
                 {"Share": ("name", "measure"), **group, **NUMBERS},
             ),
-            *page_table(
-                "What was not found, compared",
-                "The same of one group less that of another: who is not answered is treated in a way of its own.",
-                pairs,
-                apart,
-            ),
+            *tables_without_answer(cell.measures),
         ]
     }  # fmt: skip
 

@@ -16,13 +16,15 @@ from biasgrid.families.payload import (
     page_table,
     rows_with_keys,
     tables_of_groups,
+    tables_without_answer,
 )
 
 FIRST_SCREEN = replace(OPINIONS, columns=({"bias": "agrees beyond chance"},))
-CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both", "same_answer")
+CLASS_MEASURES = ("error", "p_yes", "p_no", "bias", "inconsistency", "right_on_both", "same_answer", "coverage")
 CLASS_COLUMNS: PageColumns = {
     "Error rate": ("number", "error"),
     "Interval": ("interval", "error "),
+    "Read": ("number", "coverage"),
     "P(Yes)": ("number", "p_yes"),
     "P(No)": ("number", "p_no"),
     "Bias": ("number", "bias"),
@@ -58,7 +60,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
             "Templates of statements", by_template, templates, {"Template": ("template", "template"), **CLASS_COLUMNS}
         ),
     ]
-    return {"tables": tables + tables_of_groups(cell.measures)}
+    return {"tables": [*tables, *tables_without_answer(cell.measures), *tables_of_groups(cell.measures)]}
 
 
 def measures_by_error(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
