@@ -92,7 +92,7 @@ def scored(model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budg
     reads = OptionReads.of(rows)
     values = np.zeros(len(reads.token))
     for batch in batches(reads.rows, token_budget):
-        which, found = read_scores(model, reads, prefix, batch)
+        which, found, *_ = read_scores(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.option, values))
 

@@ -20,6 +20,7 @@ FEWEST_REPEATED = 3
 BEFORE_NAME = re.compile(r"[^\w]*")
 BEFORE_LETTER = re.compile(r"[^\w(\[]*")
 BEHIND_LETTER = re.compile(r"\s*[)\].:]*\s*[\"'(]*")
+BEHIND_NAME = re.compile(r"\s*")
 COLON = re.compile(r":\s")
 CLAUSE_END = re.compile(r"[,;:]")
 ENDS_NAME = re.compile(r"\W*$|\s*[\"')\]]*\s*(?:[.,;:(\n]|--|—|–)")  # noqa: RUF001
@@ -177,7 +178,7 @@ class ChoiceReader:
         if letter and not (name and name.start < letter.end):
             return self.with_its_text(text, letter, end)
         if name and (is_led or self.is_alone(text, name, end)):
-            return self.with_other_names(text, name, end)
+            return self.with_its_letter(text, name, end) or self.with_other_names(text, name, end)
         words_start = BEFORE_NAME.match(text, place, end)
         unknown = words_start and self.patterns.unknown.match(text, words_start.end(), end)
         return self.unknown_mention(unknown) if unknown else None
@@ -204,6 +205,11 @@ class ChoiceReader:
             return None if self.wrong.match(text, name.end, end) else letter
         own = re.compile(rf"\W*{loose(name_key(self.menu.texts[letter.option]))}", re.IGNORECASE)
         return letter if own.match(text, letter.end, end) else CONTRADICTION
+
+    def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
+        """Returns `contradiction` if the letter in brackets behind an option is another one's: `The student (a)`."""
+        letter = self.patterns.bracketed_letter.match(text, BEHIND_NAME.match(text, name.end, end).end(), end)  # type: ignore[union-attr]
+        return CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
 
     def with_other_names(self, text: str, name: Mention, end: int) -> Commitment:
         """Returns an option, unless another one is named in the same breath."""

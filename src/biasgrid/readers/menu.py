@@ -86,7 +86,7 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
     phrases = any_of(phrase.says for phrase in language.unknown) if menu.unknown is not None else NOTHING
     marked = (
         rf"[(\[](?P<bracketed>{any_case})[)\]]"
-        rf"|(?P<capital>{capital})(?=[\"']?\s*(?:[.!):,;/\n—–-]|$|(?:{explains})\b|(?:{correct})|(?:{either})\s+{capital}\b))"  # noqa: RUF001
+        rf"|(?P<capital>{capital})(?=[\"']?\s*(?:[.!):,;/}}\n—–-]|$|(?:{explains})\b|(?:{correct})|(?:{either})\s+{capital}\b))"  # noqa: RUF001
         rf"|(?P<small>{small})(?=[\"']?(?:[.!):]|\s*$))"
     )
     return MenuPatterns(

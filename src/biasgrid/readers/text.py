@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?s>|<(?:bos|eos|pad|start_of_turn|end_of_turn)>|\[/?INST\]")
+SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]|\\boxed\b")
+"""Marks of a chat template, tags, and LaTeX's box around an answer."""
 EMPHASIS = re.compile(r"[*_`#]+")
 QUOTED = re.compile(r"\"[^\"\s]+\s[^\"\n]*\"|(?<!\w)'[^'\s]+\s[^'\n]*'(?!\w)")
 """Several words between quotation marks. A single word there may be the answer."""

@@ -24,6 +24,7 @@ class YesNoPatterns:
     Attributes:
         begins: Yes or No, each in its group, at the beginning of a sentence, behind polite words or "the answer is".
         led: Yes or No behind "the answer is" within a sentence.
+        ends: Yes or No behind a comma as the last word of a sentence: "in my opinion, no".
         both: Yes and No at once.
         agrees: agreement with a statement.
         disagrees: disagreement with it.
@@ -34,6 +35,7 @@ class YesNoPatterns:
 
     begins: Pattern[str]
     led: Pattern[str]
+    ends: Pattern[str]
     both: Pattern[str]
     agrees: Pattern[str]
     disagrees: Pattern[str]
@@ -58,7 +60,11 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
     alone = rf"(?P<agree>{agree}){rest}(?={ends})|(?P<disagree>{disagree}){rest}(?={ends})"
     polite = rf"(?:(?:{language.openers or NOTHING})\W+)*"
     return YesNoPatterns(
-        begins=re.compile(rf"\W*{polite}(?:(?:{lead})\W*)?(?:{word})|\W*{polite}(?:{alone})", re.IGNORECASE),
+        # A word and a colon may introduce the answer: `Response: No`.
+        begins=re.compile(
+            rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})|\W*{polite}(?:{alone})", re.IGNORECASE
+        ),
+        ends=re.compile(rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$", re.IGNORECASE),  # noqa: RUF001
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
         both=re.compile(rf"\W*(?:{yes})\W+(?:{either})\W+(?:{no})\b", re.IGNORECASE),
         agrees=words(any_of(phrase.says for phrase in language.agrees)),
@@ -124,6 +130,9 @@ def explanation_start(answer: str, reading: Reading) -> int:
 def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
     """Reads the word Yes or No where it answers."""
     match = patterns.begins.match(text, start, end) or patterns.led.search(text, start, end)
+    last = patterns.ends.search(text, start, end)
+    if match is None and last and not patterns.doubts.search(text, start, last.start()):
+        match = last
     if match is None:
         return None
     group = str(match.lastgroup)
