@@ -48,7 +48,7 @@ class MultipleChoiceDataset(DatasetSection):
     matching: Literal["unique", "paper"] = Field(
         "unique",
         description=(
-            "when a written answer chooses an option: with `unique`, if it names only one; with `paper`, as BBQ's own "
+            "when a written answer chooses an option: with `unique`, if it commits to one; with `paper`, as BBQ's own "
             "script decides"
         ),
     )

@@ -63,7 +63,7 @@ class Evaluator(Section):
 
 
 class OptionLetter(Evaluator):
-    """The one option whose letter stands in the answer, in parentheses, or alone."""
+    """The option that the answer chooses, by its letter or its text."""
 
     OF_OPTIONS = True
     name: Literal["option-letter"] = Field(description="which one")
@@ -74,7 +74,7 @@ class OptionLetter(Evaluator):
 
 
 class LetterMeaning(Evaluator):
-    """What the one letter in parentheses stands for, as the keys `a`, `b`, ... of the prompt say."""
+    """The meaning of the letter that the answer chooses, as the keys `a`, `b`, ... of the prompt say."""
 
     LABELS_IN = "stand_for"
     name: Literal["lettered"] = Field(description="which one")
@@ -82,7 +82,7 @@ class LetterMeaning(Evaluator):
 
 
 class OneWord(Evaluator):
-    """The one word of several that stands in the answer, where no other of them does."""
+    """The one word of several that the answer chooses."""
 
     LABELS_IN = "words"
     name: Literal["one-of"] = Field(description="which one")
@@ -90,7 +90,7 @@ class OneWord(Evaluator):
 
 
 class YesNo(Evaluator):
-    """`yes` or `no`, if the language's word for one stands in the answer and the other's does not."""
+    """`yes` or `no`, as the answer says it in the words of the language."""
 
     LABELS = YES_NO
     LOOKS_FOR = "the words yes and no"
