@@ -20,7 +20,7 @@ FEWEST_REPEATED = 3
 BEFORE_NAME = re.compile(r"[^\w]*")
 BEFORE_LETTER = re.compile(r"[^\w(\[]*")
 BEHIND_LETTER = re.compile(r"\s*[)\].:]*\s*[\"'(]*")
-BEHIND_NAME = re.compile(r"\s*")
+SPACE = re.compile(r"\s*")
 COLON = re.compile(r":\s")
 CLAUSE_END = re.compile(r"[,;:]")
 ENDS_NAME = re.compile(r"\W*$|\s*[\"')\]]*\s*(?:[.,;:(\n]|--|—|–)")  # noqa: RUF001
@@ -179,8 +179,7 @@ class ChoiceReader:
             return self.with_its_text(text, letter, end)
         if name and (is_led or self.is_alone(text, name, end)):
             return self.with_its_letter(text, name, end) or self.with_other_names(text, name, end)
-        words_start = BEFORE_NAME.match(text, place, end)
-        unknown = words_start and self.patterns.unknown.match(text, words_start.end(), end)
+        unknown = self.patterns.unknown.match(text, behind(BEFORE_NAME, text, place, end), end)
         return self.unknown_mention(unknown) if unknown else None
 
     def judged(self, text: str, start: int, end: int) -> Mention | None:
@@ -197,8 +196,7 @@ class ChoiceReader:
             return None
         if self.patterns.other_letter.match(text, letter.end, end):
             return SEVERAL
-        behind = BEHIND_LETTER.match(text, letter.end, end)
-        name = self.name_at(text, behind.end() if behind else letter.end, end)
+        name = self.name_at(text, behind(BEHIND_LETTER, text, letter.end, end), end)
         if name is None:
             return letter
         if name.option == letter.option:
@@ -208,7 +206,7 @@ class ChoiceReader:
 
     def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
         """Returns `contradiction` if the letter in brackets behind an option is another one's: `The student (a)`."""
-        letter = self.patterns.bracketed_letter.match(text, BEHIND_NAME.match(text, name.end, end).end(), end)  # type: ignore[union-attr]
+        letter = self.patterns.bracketed_letter.match(text, behind(SPACE, text, name.end, end), end)
         return CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
 
     def with_other_names(self, text: str, name: Mention, end: int) -> Commitment:
@@ -219,8 +217,8 @@ class ChoiceReader:
 
     def is_alone(self, text: str, name: Mention, end: int) -> bool:
         """Returns whether a sentence consists of an option, but for an explanation."""
-        behind = text[name.end : end]
-        return bool(ENDS_NAME.match(behind) or self.reason.match(behind.lstrip()))
+        rest = text[name.end : end]
+        return bool(ENDS_NAME.match(rest) or self.reason.match(rest.lstrip()))
 
     def first_named(self, text: str, places: list[Span]) -> Reading:
         """Returns the option of the first sentence that names one alone, or why no sentence does."""
@@ -265,8 +263,7 @@ class ChoiceReader:
 
     def name_at(self, text: str, start: int, end: int) -> Mention | None:
         """Returns the option whose name stands at a place, behind punctuation at most, which may belong to the name."""
-        before = BEFORE_NAME.match(text, start, end)
-        last = before.end() if before else start
+        last = behind(BEFORE_NAME, text, start, end)
         matches = (self.patterns.name.match(text, place, end) for place in range(start, last + 1))
         return next((self.name_mention(match) for match in matches if match), None)
 
@@ -274,8 +271,7 @@ class ChoiceReader:
         """Returns the option whose letter stands at a place, behind punctuation at most."""
         if not self.menu.alphabet:
             return None
-        before = BEFORE_LETTER.match(text, start, end)
-        place = before.end() if before else start
+        place = behind(BEFORE_LETTER, text, start, end)
         patterns = (self.patterns.led_letter, self.patterns.marked_letter) if is_led else (self.patterns.marked_letter,)
         for pattern in patterns:
             match = match_in_brackets(pattern, text, place, end)
@@ -304,6 +300,12 @@ def first_commitment(text: str, places: list[Span], read: Callable[[str, int, in
     """Returns what the first sentence says that says anything."""
     commitments = (read(text, *place) for place in places)
     return next((commitment for commitment in commitments if commitment is not None), None)
+
+
+def behind(pattern: Pattern[str], text: str, start: int, end: int) -> int:
+    """Returns the place behind a pattern that matches at the start, or the start itself."""
+    match = pattern.match(text, start, end)
+    return match.end() if match else start
 
 
 def match_in_brackets(pattern: Pattern[str], text: str, place: int, end: int) -> Match[str] | None:
