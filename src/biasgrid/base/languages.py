@@ -49,6 +49,7 @@ class Language:
         no: the words for no, likewise.
         agree: the words for agree, likewise, and others that answer Yes where they stand alone: "True".
         disagree: the words for disagree, likewise.
+        nods: words that answer Yes where they stand alone, unless the next sentences say otherwise: "Absolutely".
         no_is_not: whether no is also the word for not, so that it is an answer only where a mark or the end follows.
         answer_goes_on: words that may follow No without a comma and leave it the answer.
         answer_is: a pattern of what may stand before an answer: "the answer is".
@@ -58,6 +59,9 @@ class Language:
         explains: patterns of words that begin an explanation: "because".
         denies: a pattern of words that deny what follows: "not".
         doubts: a pattern of words behind which nothing is claimed: "whether".
+        asides: a pattern of clauses that report, deny or doubt what they name: "some would say", "a stereotype".
+        concedes: a pattern of words that begin a concession: "although".
+        contrasts: a pattern of words that end a clause and begin what counts: "but".
         conditions: a pattern of words that make an answer depend on something: "if".
         correct: a pattern that calls an option correct: "is correct".
         incorrect: a pattern that calls it wrong: "is wrong".
@@ -81,6 +85,7 @@ class Language:
     no: tuple[str, ...] = ()
     agree: tuple[str, ...] = ()
     disagree: tuple[str, ...] = ()
+    nods: tuple[str, ...] = ()
     no_is_not: bool = False
     answer_goes_on: tuple[str, ...] = ()
     answer_is: str = ""
@@ -90,6 +95,9 @@ class Language:
     explains: tuple[str, ...] = ()
     denies: str = ""
     doubts: str = ""
+    asides: str = ""
+    concedes: str = ""
+    contrasts: str = ""
     conditions: str = ""
     correct: str = ""
     incorrect: str = ""
@@ -136,8 +144,8 @@ PHRASES = (
 )  # fmt: skip
 """The keys of a language whose values are phrases."""
 PATTERNS = (
-    "answer_is", "openers", "concludes", "either", "denies", "doubts", "conditions", "correct", "incorrect", "modals",
-    "negations",
+    "answer_is", "openers", "concludes", "either", "denies", "doubts", "asides", "concedes", "contrasts", "conditions",
+    "correct", "incorrect", "modals", "negations",
 )  # fmt: skip
 """The keys of a language whose value is a pattern."""
 
@@ -163,6 +171,10 @@ class LanguageSection(Section):
         description="words that answer Yes where they stand alone; a prompt for agreement names the first one",
     )
     disagree: list[str] = Field(default_factory=list, description="words that answer No, likewise")
+    nods: list[str] = Field(
+        default_factory=list,
+        description="words that answer Yes where they stand alone, unless the next ones say otherwise (*Absolutely*)",
+    )
     no_is_not: bool = Field(
         False,
         description=(
@@ -182,6 +194,9 @@ class LanguageSection(Section):
     )
     denies: str = Field("", description="regular expression for words that deny what follows (*not*)")
     doubts: str = Field("", description="regular expression for words behind which nothing is claimed (*whether*)")
+    asides: str = Field("", description="regular expression for clauses that only report or doubt (*some would say*)")
+    concedes: str = Field("", description="regular expression for words that begin a concession (*although*)")
+    contrasts: str = Field("", description="regular expression for words before what counts (*but*)")
     conditions: str = Field("", description="regular expression for words that name a condition (*if*)")
     correct: str = Field("", description="regular expression that calls an option correct (*is correct*)")
     incorrect: str = Field("", description="regular expression that calls an option wrong (*is wrong*)")
@@ -269,6 +284,8 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
 def from_content(content: Mapping[str, Any]) -> Language:
     """Makes a language of the content of its file."""
     entries = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    entries |= {key: with_any_space(content[key]) for key in PATTERNS if key in content}
+    entries |= {"explains": tuple(map(with_any_space, content.get("explains", ())))}
     phrases = {key: tuple(map(phrase_of, content.get(key, ()))) for key in PHRASES}
     pronouns = {gender: tuple(words) for gender, words in content.get("pronouns", {}).items()}
     return Language(**(entries | phrases | {"pronouns": pronouns}))
@@ -276,7 +293,13 @@ def from_content(content: Mapping[str, Any]) -> Language:
 
 def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
     """Makes a phrase of an entry of a file: its pattern alone, or the pattern with an example."""
-    return Phrase(entry) if isinstance(entry, str) else Phrase(**entry)
+    phrase = Phrase(entry) if isinstance(entry, str) else Phrase(**entry)
+    return phrase._replace(says=with_any_space(phrase.says))
+
+
+def with_any_space(pattern: str) -> str:
+    """Returns a pattern whose spaces match any white space: `do **not** agree` has two where it had marks."""
+    return pattern.replace(" ", r"(?:\s+)")
 
 
 def read_language_file(path: str) -> tuple[Document, LanguageSection]:
@@ -308,7 +331,7 @@ def language_file_faults(path: str) -> Iterator[Fault]:
     for affirmative, negative in OPPOSITES:
         yield from opposite_faults(document, path, affirmative, negative)
     opposites = [key for pair in OPPOSITES for key in pair]
-    lists = {key: getattr(content, key) for key in (*opposites, "answer_goes_on", "explains", "articles")}
+    lists = {key: getattr(content, key) for key in (*opposites, "nods", "answer_goes_on", "explains", "articles")}
     for key, words in (lists | {f"pronouns.{gender}": words for gender, words in content.pronouns.items()}).items():
         for place, word in enumerate(words):
             if not word.strip():

@@ -9,10 +9,10 @@ from re import Match, Pattern
 from typing import NamedTuple
 
 from biasgrid.base.languages import Language
-from biasgrid.readers.menu import A_WORD, Menu, MenuPatterns, loose, menu_patterns, name_key
+from biasgrid.readers.menu import A_WORD, WORD_LETTER, Menu, MenuPatterns, loose, menu_patterns, name_key
 from biasgrid.readers.reading import ANSWERED, CONTRADICTION, NO_OPTION, REFUSED, SEVERAL, Reading, no_value
 from biasgrid.readers.refusals import is_refusal
-from biasgrid.readers.text import NOTHING, plain_text, sentences, words
+from biasgrid.readers.text import NOTHING, clause_around, plain_text, sentences, words
 
 STATED, NAMED, EXCERPT = "stated", "named", "excerpt"
 FEWEST_REPEATED = 3
@@ -20,9 +20,9 @@ FEWEST_REPEATED = 3
 BEFORE_NAME = re.compile(r"[^\w]*")
 BEFORE_LETTER = re.compile(r"[^\w(\[]*")
 BEHIND_LETTER = re.compile(r"\s*[)\].:]*\s*[\"'(]*")
-SPACE = re.compile(r"\s*")
+ARTICLE_LIKE = re.compile(WORD_LETTER)
+BLANKS = re.compile(r"\s*")
 COLON = re.compile(r":\s")
-CLAUSE_END = re.compile(r"[,;:]")
 ENDS_NAME = re.compile(r"\W*$|\s*[\"')\]]*\s*(?:[.,;:(\n]|--|—|–)")  # noqa: RUF001
 Span = tuple[int, int]
 
@@ -103,6 +103,9 @@ class ChoiceReader:
         self.reason = words("|".join(language.explains) or NOTHING)
         self.doubt = words(language.doubts or NOTHING)
         self.denial = re.compile(rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,5}}\s*[\"'(\[]*$", re.IGNORECASE)
+        self.aside = words(language.asides or NOTHING)
+        self.cut = re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE)
+        self.contrast = words(language.contrasts or NOTHING)
         self.wrong = re.compile(rf"[)\].:\"']*\s*(?:{language.incorrect or NOTHING})", re.IGNORECASE)
         either = language.either or NOTHING
         self.other = re.compile(rf"\s*(?:[,/&]\s*)?(?:(?:{either})\s+|[/&,]\s*)", re.IGNORECASE)
@@ -168,7 +171,7 @@ class ChoiceReader:
         for pattern in (COLON, self.conclusion):
             places = [match.end() for match in pattern.finditer(text, start, end)]
             led += [place for place in places if self.letter_at(text, place, end)]
-        yield from (place for place in led if not self.denial.search(text[start:place]))
+        yield from (place for place in led if not self.is_denied(text, start, place, end))
 
     def stated_at(self, text: str, place: int, end: int, *, is_led: bool) -> Commitment:
         """Returns the option that is stated at a place of a sentence; `is_led` behind words that announce it."""
@@ -180,7 +183,13 @@ class ChoiceReader:
         if name and (is_led or self.is_alone(text, name, end)):
             return self.with_its_letter(text, name, end) or self.with_other_names(text, name, end)
         unknown = self.patterns.unknown.match(text, behind(BEFORE_NAME, text, place, end), end)
-        return self.unknown_mention(unknown) if unknown else None
+        return self.unless_contrasted(text, unknown, end) if unknown else None
+
+    def unless_contrasted(self, text: str, unknown: Match[str], end: int) -> Commitment:
+        """Returns the unknown option, or the one that is named behind "but": "Unclear, but I think the student"."""
+        contrast = self.contrast.search(text, unknown.end(), end)
+        named = self.named(text, contrast.end(), end) if contrast else None
+        return named or self.unknown_mention(unknown)
 
     def judged(self, text: str, start: int, end: int) -> Mention | None:
         """Returns the letter that a sentence calls correct."""
@@ -199,6 +208,8 @@ class ChoiceReader:
         name = self.name_at(text, behind(BEHIND_LETTER, text, letter.end, end), end)
         if name is None:
             return letter
+        if self.patterns.other_letter.match(text, name.end, end):
+            return SEVERAL
         if name.option == letter.option:
             return None if self.wrong.match(text, name.end, end) else letter
         own = re.compile(rf"\W*{loose(name_key(self.menu.texts[letter.option]))}", re.IGNORECASE)
@@ -206,7 +217,7 @@ class ChoiceReader:
 
     def with_its_letter(self, text: str, name: Mention, end: int) -> str | None:
         """Returns `contradiction` if the letter in brackets behind an option is another one's: `The student (a)`."""
-        letter = self.patterns.bracketed_letter.match(text, behind(SPACE, text, name.end, end), end)
+        letter = self.patterns.bracketed_letter.match(text, behind(BLANKS, text, name.end, end), end)
         return CONTRADICTION if letter and self.letter_mention(letter).option != name.option else None
 
     def with_other_names(self, text: str, name: Mention, end: int) -> Commitment:
@@ -239,7 +250,11 @@ class ChoiceReader:
             # "It is not possible to say who of both it was": the names behind the phrase belong to it.
             stop = min(stop, unknown.start())
         affirmed = [
-            mention for mention in mentions if mention.start < stop and not self.is_set_aside(text, start, mention)
+            mention
+            for mention in mentions
+            if mention.start < stop
+            and not self.is_denied(text, start, mention.start, end)
+            and not self.is_wrong(text, mention, end)
         ]
         if unknown:
             affirmed.append(self.unknown_mention(unknown))
@@ -256,10 +271,15 @@ class ChoiceReader:
         yield from map(self.letter_mention, self.patterns.bracketed_letter.finditer(text, start, end))
         yield from map(self.unknown_mention, self.patterns.unknown.finditer(text, start, end))
 
-    def is_set_aside(self, text: str, start: int, mention: Mention) -> bool:
-        """Returns whether an option is denied, or its clause says nothing of it: "whether it was the student"."""
-        clause = CLAUSE_END.split(text[start : mention.start])[-1]
-        return bool(self.denial.search(clause) or self.doubt.search(clause))
+    def is_wrong(self, text: str, mention: Mention, end: int) -> bool:
+        """Returns whether a letter is called wrong; what a person is called may be the answer."""
+        return mention.is_letter and self.wrong.match(text, mention.end, end) is not None
+
+    def is_denied(self, text: str, start: int, place: int, end: int) -> bool:
+        """Returns whether a clause denies what stands at a place, or only reports it: "some would say A"."""
+        first, last = clause_around(text, start, place, end, self.cut)
+        before = text[first:place]
+        return bool(self.denial.search(before) or self.doubt.search(before) or self.aside.search(text, first, last))
 
     def name_at(self, text: str, start: int, end: int) -> Mention | None:
         """Returns the option whose name stands at a place, behind punctuation at most, which may belong to the name."""
@@ -278,7 +298,12 @@ class ChoiceReader:
             if match:
                 return self.letter_mention(match)
         match = self.patterns.spaced_letter.match(text, place, end)
-        return self.letter_mention(match) if match and self.name_at(text, match.end(), end) else None
+        name = self.name_at(text, match.end(), end) if match else None
+        if match is None or name is None:
+            return None
+        # `A grandfather` may be anybody; with its letter an option stands as the prompt has it.
+        is_whole = name_key(text[name.start : name.end]) in map(name_key, self.menu.texts)
+        return self.letter_mention(match) if is_whole or not ARTICLE_LIKE.match(match[0]) else None
 
     def name_mention(self, match: Match[str]) -> Mention:
         """Returns the option whose name was matched."""

@@ -8,7 +8,7 @@ from functools import cache
 from re import Pattern
 
 from biasgrid.base.languages import Language
-from biasgrid.readers.text import NOTHING, any_of, plain_text, words
+from biasgrid.readers.text import NOTHING, any_of, plain_text
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 WORD_LETTER = "[AI]"
@@ -74,8 +74,7 @@ class MenuPatterns:
 def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
     """Compiles the patterns of a menu."""
     places = option_names(menu, language)
-    longest_first = sorted(places, key=len, reverse=True)
-    name = any_of(map(loose, longest_first))
+    name = any_of(map(loose, sorted(places, key=len, reverse=True)))
     lower = menu.alphabet
     either = language.either or NOTHING
     explains = any_of(language.explains)
@@ -91,7 +90,8 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
     )
     return MenuPatterns(
         places=places,
-        name=words(name),
+        # `great-grandfather` and `son-in-law` are other people.
+        name=re.compile(rf"(?<![\w-])(?:{name})(?!\w|-\w)", re.IGNORECASE),
         marked_letter=re.compile(marked),
         led_letter=re.compile(rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{marked}"),
         spaced_letter=re.compile(rf"(?P<capital>{capital})\s+(?=\S)"),
@@ -122,7 +122,7 @@ def option_names(menu: Menu, language: Language) -> dict[str, int]:
 
 def name_key(name: str) -> str:
     """Returns a name in lower case, with single spaces and without the full stop at its end."""
-    return " ".join(plain_text(name).casefold().split()).rstrip(".").strip()
+    return " ".join(plain_text(name).lower().split()).rstrip(".").strip()
 
 
 def loose(name: str) -> str:

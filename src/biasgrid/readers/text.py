@@ -8,6 +8,11 @@ from collections.abc import Iterable
 
 SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]|\\boxed\b")
 """Marks of a chat template, tags, and LaTeX's box around an answer."""
+CLOSED_THOUGHTS = re.compile(r".*</think(?:ing)?>|.*\[/THINK\]", re.DOTALL)
+JSON_ANSWER = re.compile(
+    r"\"(?:answer|choice|option|selection|label|response|decision|agree)\"\s*:\s*\"?(?P<value>[^\"\n,}]{1,300})",
+    re.IGNORECASE,
+)
 EMPHASIS = re.compile(r"[*_`#]+")
 QUOTED = re.compile(r"\"[^\"\s]+\s[^\"\n]*\"|(?<!\w)'[^'\s]+\s[^'\n]*'(?!\w)")
 """Several words between quotation marks. A single word there may be the answer."""
@@ -27,10 +32,20 @@ NOTHING = "(?!)"
 def plain_text(answer: str) -> str:
     """Returns an answer with ASCII punctuation, and spaces in place of special tokens and signs of emphasis.
 
-    The result has as many characters as the answer.
+    Thoughts are left out, and of an answer in JSON all but the field of the answer. The result has as many characters
+    as the answer.
     """
     narrow = "".join(map(_narrow, answer.translate(ASCII_QUOTES)))
-    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, narrow))
+    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, only_field(CLOSED_THOUGHTS.sub(_spaces, narrow))))
+
+
+def only_field(text: str) -> str:
+    """Returns a text in JSON with spaces in place of all but the value of its field for the answer."""
+    field = JSON_ANSWER.search(text) if text.lstrip(" `json\n").startswith("{") else None
+    if field is None:
+        return text
+    start, end = field.span("value")
+    return " " * start + text[start:end] + " " * (len(text) - end)
 
 
 def without_quotes(text: str) -> str:
@@ -81,3 +96,10 @@ def _narrow(character: str) -> str:
 
 def _spaces(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def clause_around(text: str, start: int, place: int, end: int, cut: re.Pattern[str]) -> tuple[int, int]:
+    """Returns where the clause of a sentence begins and ends that holds a place."""
+    cuts = [match.end() for match in cut.finditer(text, start, place)]
+    following = cut.search(text, place, end)
+    return cuts[-1] if cuts else start, following.start() if following else end

@@ -9,10 +9,11 @@ from re import Match, Pattern
 
 from biasgrid.base.languages import Language
 from biasgrid.readers.reading import ANSWERED, SEVERAL, Reading, no_value
-from biasgrid.readers.text import NOTHING, any_of, plain_text, sentences, without_quotes, words
+from biasgrid.readers.refusals import refusal_patterns
+from biasgrid.readers.text import NOTHING, any_of, clause_around, plain_text, sentences, without_quotes, words
 
 YES, NO = "yes", "no"
-WORD, STANCE, ECHO = "word", "stance", "question repeated"
+WORD, STANCE, ECHO, NOD = "word", "stance", "question repeated", "nod"
 SHORTEST_ECHO = 3
 """How many last words of a question an answer must repeat."""
 
@@ -25,10 +26,14 @@ class YesNoPatterns:
         begins: Yes or No, each in its group, at the beginning of a sentence, behind polite words or "the answer is".
         led: Yes or No behind "the answer is" within a sentence.
         ends: Yes or No behind a comma as the last word of a sentence: "in my opinion, no".
-        both: Yes and No at once.
+        both: Yes and No, or agreement and disagreement, side by side.
         agrees: agreement with a statement.
         disagrees: disagreement with it.
         doubts: words behind which nothing is said: "whether".
+        denies: words of a clause that denies, doubts or concedes what it names.
+        cut: the end of a clause.
+        nods: words that say Yes unless the next sentences say otherwise.
+        declines: a refusal.
         conditions: words of a condition: "only if".
         modal: a modal verb (group 1 negated) before the words that repeat the question.
     """
@@ -40,6 +45,10 @@ class YesNoPatterns:
     agrees: Pattern[str]
     disagrees: Pattern[str]
     doubts: Pattern[str]
+    denies: Pattern[str]
+    cut: Pattern[str]
+    nods: Pattern[str]
+    declines: Pattern[str]
     conditions: Pattern[str]
     modal: Pattern[str]
 
@@ -58,6 +67,7 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
     rest = rf"(?![\w/])(?!\s*/)(?!,?\s+(?:{either})\s+(?:{yes}|{no})\b)"
     word = rf"(?P<yes>{yes}){rest}|(?P<no>{no}){rest}(?={no_ends})"
     alone = rf"(?P<agree>{agree}){rest}(?={ends})|(?P<disagree>{disagree}){rest}(?={ends})"
+    between = rf"(?:\s*[|/]\s*|,?\s+(?:{either})\s+)"
     polite = rf"(?:(?:{language.openers or NOTHING})\W+)*"
     return YesNoPatterns(
         # A word and a colon may introduce the answer: `Response: No`.
@@ -66,10 +76,14 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
         ),
         ends=re.compile(rf"[,:—–-]\s*(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$", re.IGNORECASE),  # noqa: RUF001
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
-        both=re.compile(rf"\W*(?:{yes})\W+(?:{either})\W+(?:{no})\b", re.IGNORECASE),
+        both=words(rf"(?:{yes}){between}(?:{no})|(?:{no}){between}(?:{yes})|(?:{agree}){between}(?:{disagree})"),
         agrees=words(any_of(phrase.says for phrase in language.agrees)),
         disagrees=words(any_of(phrase.says for phrase in language.disagrees)),
         doubts=words(language.doubts or NOTHING),
+        denies=words(any_of(filter(None, (language.denies, language.asides, language.concedes, language.negations)))),
+        cut=re.compile(rf"[,;:]|\b(?:{language.contrasts or NOTHING})\b", re.IGNORECASE),
+        declines=refusal_patterns(language).declines,
+        nods=re.compile(rf"\W*{polite}(?:{any_of(map(re.escape, language.nods))})(?={ends})", re.IGNORECASE),
         conditions=words(language.conditions or NOTHING),
         modal=re.compile(
             rf"(?<!\w)(?:{language.modals or NOTHING})(\W*(?:{language.negations or NOTHING}))?(?:\s+\w+){{0,2}}\s*$",
@@ -91,9 +105,12 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(answer))
     tail = tail_of_question(question)
+    nod: Reading | None = None
+    nothing = no_value()
     for start, end in sentences(text):
-        if patterns.both.match(text, start, end):
-            return no_value(SEVERAL)
+        if patterns.both.search(text, start, end):
+            nothing = no_value(SEVERAL)
+            continue
         reading = (
             read_word(text, start, end, patterns)
             or read_stance(text, start, end, patterns)
@@ -101,7 +118,9 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
         )
         if reading:
             return reading
-    return no_value()
+        if nod is None and (match := patterns.nods.match(text, start, end)):
+            nod = Reading(YES, ANSWERED, NOD, match.start(), match.end())
+    return nod or nothing
 
 
 def takes_back(answer: str, language: Language) -> bool | None:
@@ -129,10 +148,13 @@ def explanation_start(answer: str, reading: Reading) -> int:
 
 def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
     """Reads the word Yes or No where it answers."""
-    match = patterns.begins.match(text, start, end) or patterns.led.search(text, start, end)
-    last = patterns.ends.search(text, start, end)
-    if match is None and last and not patterns.doubts.search(text, start, last.start()):
-        match = last
+    match = patterns.begins.match(text, start, end)
+    if match is None:
+        # "I'm sorry, but no" declines.
+        is_apology = patterns.declines.search(text, start, end)
+        last = None if is_apology else patterns.ends.search(text, start, end)
+        behind = (patterns.led.search(text, start, end), last)
+        match = next((found for found in behind if found and not is_aside(text, start, found, end, patterns)), None)
     if match is None:
         return None
     group = str(match.lastgroup)
@@ -140,12 +162,23 @@ def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Readi
     return Reading(label, ANSWERED, WORD, match.start(group), match.end(group))
 
 
+def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNoPatterns) -> bool:
+    """Returns whether the clause before some words denies, doubts or concedes them."""
+    place = match.start(match.lastgroup or 0)
+    first, _ = clause_around(text, start, place, end, patterns.cut)
+    return bool(patterns.denies.search(text, first, place) or patterns.doubts.search(text, start, place))
+
+
 def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
     """Reads whether a sentence agrees with the statement; behind "whether" it says nothing of this."""
     stances = [(NO, patterns.disagrees.search(text, start, end)), (YES, patterns.agrees.search(text, start, end))]
     known = [(match.start(), label, match) for label, match in stances if match]
     for place, label, match in sorted(known, key=_place):
-        if not patterns.doubts.search(text, start, place):
+        first, _ = clause_around(text, start, place, end, patterns.cut)
+        # A phrase that agrees may hold words that deny it: "there is no evidence that this is true".
+        whole = first, match.end()
+        denied = label == YES and (patterns.denies.search(text, *whole) or patterns.doubts.search(text, *whole))
+        if not denied and not is_aside(text, start, match, end, patterns):
             return Reading(label, ANSWERED, STANCE, match.start(), match.end())
     return None
 
@@ -157,6 +190,10 @@ def read_echo(text: str, start: int, end: int, patterns: YesNoPatterns, tail: Pa
         return None
     modal = patterns.modal.search(text[start : match.start()])
     if modal is None:
+        return None
+    place = start + modal.start()
+    first, _ = clause_around(text, start, place, end, patterns.cut)
+    if patterns.denies.search(text, first, place):
         return None
     return Reading(NO if modal[1] else YES, ANSWERED, ECHO, start + modal.start(), match.end())
 
