@@ -16,6 +16,7 @@ from real_genderbench import logs_of_itself, made
 from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of
 
+from biasgrid.families.measures import OUTCOME_DIFFERENCES, WITHOUT_ANSWER
 from biasgrid.families.probe import measures
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
@@ -28,7 +29,7 @@ from biasgrid.tables.claims.marks import LETTERS
 
 TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
 """The files of the probes of the golden files, in their order."""
-OUTCOMES = ["refused", "cut_short", "empty", "refused_difference", "undetected_difference", "cut_short_difference"]
+OUTCOMES = [measure.__name__ for measure in (*WITHOUT_ANSWER, *OUTCOME_DIFFERENCES)]
 """What became of answers, which GenderBench does not count."""
 FLAGS = ["one_answer", "first_option", "few_items", "at_chance", "refusals_differ"]
 """What withholds marks, which GenderBench gives all the same."""

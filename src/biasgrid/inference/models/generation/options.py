@@ -92,7 +92,10 @@ class OptionTokens:
         plain = [
             tokens_of[form] for tokens_of, forms in zip(written, plain_forms(options), strict=True) for form in forms
         ]
-        common = min((shared_beginning(tokens, ids) for ids in plain), default=len(tokens))
+        shared = [(shared_beginning(tokens, ids), ids) for ids in plain]
+        # A tokenizer of whole words does not know `womana`, and an option that is no text of its own is not scored.
+        unknown = self.prompter.tokenizer.unk_token_id
+        common = min((place for place, ids in shared if unknown not in ids[place:]), default=len(tokens))
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
             logger.info(
