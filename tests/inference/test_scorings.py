@@ -63,7 +63,7 @@ def test_the_order_of_sentences_can_change_what_they_share() -> None:
         ("cps", 3 * 7),
         ("span-mean", 2 * 7),
         ("pll", 5 * 7),
-        ("sum", 7),
+        ("sum", 14),
         ("context-mean", 7 + 6),
         ("next-sentence", 7 + 6),
     ],

@@ -264,7 +264,10 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
         return parts.means(has_outcome(table["outcome"], outcome).astype(np.float64))
 
     yield coverage(share_of).named("coverage")
-    yield from explanations(table, parts, keys)
+    if table["takes_back"].is_not_null().any():
+        yield taken_back(table, parts).named("taken_back")
+    elif not keys:
+        yield without_explanations()
     for reason in WITHOUT_ANSWER:
         # Refusals are among the measures of statements.
         if reason is not refused:
@@ -283,15 +286,16 @@ def measures_of_statements(table: pl.DataFrame, keys: tuple[str, ...]) -> Iterat
         yield of_pair(pairs, of_pairs).named(of_pair.__name__)
 
 
-def explanations(table: pl.DataFrame, parts: TableParts, keys: tuple[str, ...]) -> Iterator[Sums | pl.DataFrame]:
-    """Yields how often explanations take the answer back; nothing of parts without explanations."""
+def taken_back(table: pl.DataFrame, parts: TableParts) -> Sums:
+    """Explanations that say the opposite of their answer / answers with an explanation."""
     opposite = float_column(table, "takes_back")
-    explained = ~np.isnan(opposite)
-    if explained.any():
-        yield parts.means(np.nan_to_num(opposite), explained).named("taken_back")
-    elif not keys:
-        row = {"measure": ["taken_back"], "options": [""], "value": [None], "n": [0], "reason": [NO_EXPLANATION]}
-        yield pl.DataFrame(row, schema_overrides={"value": pl.Float64})
+    return parts.means(np.nan_to_num(opposite), ~np.isnan(opposite))
+
+
+def without_explanations() -> pl.DataFrame:
+    """Returns the row of a cell whose answers explain nothing."""
+    row = {"measure": "taken_back", "options": "", "value": None, "n": 0, "left_out": 0, "reason": NO_EXPLANATION}
+    return pl.DataFrame([row], schema_overrides={"value": pl.Float64})
 
 
 def float_column(table: pl.DataFrame, name: str) -> FloatArray:
