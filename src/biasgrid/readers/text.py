@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 SPECIAL_TOKEN = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]|\\boxed\b")
 """Marks of a chat template, tags, and LaTeX's box around an answer."""
-CLOSED_THOUGHTS = re.compile(r".*</think(?:ing)?>|.*\[/THINK\]", re.DOTALL)
+END_OF_THOUGHTS = ("</think>", "</thinking>", "[/THINK]")
+JSON_OBJECT = re.compile(r"\s*(?:`{3}\w*\s*)?\{")
 JSON_ANSWER = re.compile(
     r"\"(?:answer|choice|option|selection|label|response|decision|agree)\"\s*:\s*\"?(?P<value>[^\"\n,}]{1,300})",
     re.IGNORECASE,
@@ -36,12 +37,20 @@ def plain_text(answer: str) -> str:
     as the answer.
     """
     narrow = "".join(map(_narrow, answer.translate(ASCII_QUOTES)))
-    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, only_field(CLOSED_THOUGHTS.sub(_spaces, narrow))))
+    spoken = only_field(without_thoughts(narrow))
+    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, spoken))
+
+
+def without_thoughts(text: str) -> str:
+    """Returns a text with spaces in place of all up to the last mark that ends thoughts."""
+    ends = [text.rfind(mark) + len(mark) for mark in END_OF_THOUGHTS if mark in text]
+    end = max(ends, default=0)
+    return " " * end + text[end:]
 
 
 def only_field(text: str) -> str:
     """Returns a text in JSON with spaces in place of all but the value of its field for the answer."""
-    field = JSON_ANSWER.search(text) if text.lstrip(" `json\n").startswith("{") else None
+    field = JSON_ANSWER.search(text) if JSON_OBJECT.match(text) else None
     if field is None:
         return text
     start, end = field.span("value")
