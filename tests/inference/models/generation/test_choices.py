@@ -11,8 +11,11 @@ from shards import Cell, hook_model, interrupt, largest_difference
 from small_tables import check_alike
 from tiny_writers import CHAT_TEMPLATE, LETTERS, STATEMENTS, THINKS, THINKS_IF_ASKED, PlainWriter
 
+from biasgrid.inference.models.generation.options import OptionTokens
 from biasgrid.inference.models.generation.prefix import Prefix
+from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.tables.files import read_provenance
+from biasgrid.training.tiny import make_tokenizer
 
 Cells = Callable[..., Cell]
 SYSTEM = "You are asked about short texts."
@@ -200,3 +203,11 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
         own = [begins[0] - begins[1], begins[1] - begins[2], *begins[2:]]
         assert found.to_list() == pytest.approx(own, rel=1e-4, abs=1e-7)
     assert said["mass"].to_list() == pytest.approx(said["probabilities"].list.sum().to_list(), rel=1e-5)
+
+
+def test_behind_a_word_a_tokenizer_of_whole_words_needs_the_space() -> None:
+    tokenizer = make_tokenizer(["Who? (a) a man, (b) a woman"])
+    (request,) = OptionTokens(Prompter(tokenizer, thinking=False)).asked(["Who? (a) a man, (b) a woman"], [("a", "b")])
+    # `womana` is unknown; scored from before it, both options would have next to nothing.
+    assert tokenizer.convert_ids_to_tokens(request.context[-1:]) == ["woman"]
+    assert [tokenizer.convert_ids_to_tokens(list(forms[0])) for forms in request.options] == [["a"], ["b"]]
