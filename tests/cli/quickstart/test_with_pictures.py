@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from biasgrid.base.faults import UserError
 from biasgrid.cli.quickstart.ask import Asker, read_typed_lines
 from biasgrid.cli.quickstart.model import describe_model
 from biasgrid.inference.checkpoints.checkpoint import ModelError
+from biasgrid.inference.surface_forms import surface_forms, without_continuations
 
 POSITIONS = 64
 QUESTION, OPTIONS = "Is it true?", ["A", "B"]
@@ -59,11 +61,18 @@ def test_they_are_asked_alike_by_ask_and_by_the_grid(checkpoint: Path, tmp_path:
     tokenizer = make_tokenizer(CHAT_TEMPLATE)
     model = AutoModelForImageTextToText.from_pretrained(checkpoint).eval()
     prompt = tokenizer(f"<|user|>\n{QUESTION}</s>\n<|assistant|>\n", add_special_tokens=False, return_tensors="pt")
-    with torch.inference_mode():
-        plain = model(**prompt).logits[0, -1].softmax(dim=0)
-    spelled = [[tokenizer(word, add_special_tokens=False).input_ids for word in (each, f" {each}")] for each in OPTIONS]
-    ids = [[one[0] for one in words if len(one) == 1] for words in spelled]
-    assert said == pytest.approx([float(plain[words].sum()) for words in ids], rel=0.02)
+    ways = [[tokenizer(form, add_special_tokens=False).input_ids for form in forms] for forms in surface_forms(OPTIONS)]
+    spelled = [without_continuations(tuple(tokens) for tokens in tokens_of_option) for tokens_of_option in ways]
+    plain = [sum(probability_of(model, prompt.input_ids, tokens) for tokens in forms) for forms in spelled]
+    assert said == pytest.approx(plain, rel=0.001)
+
+
+@torch.inference_mode()
+def probability_of(model: Any, prompt: torch.Tensor, tokens: Sequence[int]) -> float:
+    """Returns how probable some tokens are behind a prompt, one after the other, with transformers alone."""
+    whole = torch.cat([prompt, torch.tensor([tokens])], dim=1)
+    before = model(input_ids=whole).logits[0, prompt.shape[1] - 1 : -1].log_softmax(dim=-1)
+    return float(before[torch.arange(len(tokens)), torch.tensor(tokens)].sum().exp())
 
 
 def test_what_is_longer_than_their_positions_is_refused(checkpoint: Path, tmp_path: Path) -> None:

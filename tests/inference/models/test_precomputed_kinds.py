@@ -29,13 +29,14 @@ OPTIONS = [
 PROMPTS = [{"text_pair": text, "text": LETTERS, "candidates": ["A", "B"], "system": "Be brief."} for text in STATEMENTS]
 FORMATS = ("jsonl", "csv", "parquet")
 WITHOUT = {
-    "choice": ["tokens", "ranks", "unknown", "scored_by"],
+    "choice": ["tokens", "ranks", "unknown", "scored_by", "surface_forms", "form_probabilities"],
     "span": ["unknown"],
     "text": ["tokens_in", "tokens_out"],
 }
 """Columns that no file has."""
 WITHOUT |= {"likelihood": ["tokens_scored", "tokens", "unknown_tokens", "unknown"], "score": ["unknown"]}
 WITHOUT |= {"vector": ["unknown"]}
+WITHOUT["choice"] += ["first_tokens", "first_probabilities"]
 
 
 @pytest.fixture
