@@ -28,8 +28,8 @@ from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.groups.terms import difference, scores_of_terms
 from biasgrid.stats.clusters import clusters_from_texts
 from biasgrid.stats.estimate import estimate
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import train
 

@@ -144,11 +144,12 @@ def simulated() -> tuple[Any, Any]:
     from biasgrid.families.underspecified.family import DEFINITIONS
     from biasgrid.report.published import PUBLISHED_SCHEMA
     from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
+    from biasgrid.stats.verdicts.summary import summarise
     from biasgrid.tables.comparison import COMPARISONS, RANKS
     from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
     from biasgrid.tables.files import empty_table
     from biasgrid.tables.measures import MEASURES, SYNTHETIC
-    from biasgrid.tables.summary import ModelFacts, summarise
+    from biasgrid.tables.summary import ModelFacts
 
     random = np.random.default_rng(1)
     cells = [tables_of_cell(random, model, dataset) for model in MODELS for dataset in SHAPES]
@@ -158,7 +159,7 @@ def simulated() -> tuple[Any, Any]:
     measured = set(tables["measures"]["measure"])
     definitions = {name: each for name, each in DEFINITIONS.of("measures").items() if name in measured}
     headlines = {name: each.headline for name, each in definitions.items() if each.headline is not None}
-    summary = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines))
+    made = summarise(tables["measures"], facts, dict.fromkeys(SHAPES, headlines))
     comparisons = whole([compared(random, dataset) for dataset in SHAPES], COMPARISONS)
     others = {"comparisons": comparisons, "ranks": whole([ranks(dataset) for dataset in SHAPES], RANKS)}
     others |= {"synthetic": empty_table(SYNTHETIC), "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)}
@@ -167,7 +168,7 @@ def simulated() -> tuple[Any, Any]:
     datasets = [about(name, name, (DEFINITIONS.about,), definitions, {}) for name in SHAPES]
     models = [ReportModel(name, "QA", name, "question-answering", name, "simulated") for name in MODELS]
     run = ReportRun("Fifteen models, simulated", "config/full.yaml", {}, models, datasets)
-    return run, ReportTables(summary=summary, **tables, **others)
+    return run, ReportTables(**made._asdict(), **tables, **others)
 
 
 def build(path: Path) -> tuple[float, float]:

@@ -49,6 +49,7 @@ rule summary:
     output:
         parquet=layout.summary("parquet"),
         csv=layout.summary("csv"),
+        verdicts=layout.verdicts,
         convergence=layout.convergence,
     log:
         layout.log("summary"),
@@ -63,7 +64,6 @@ rule summary:
         controls=pages.controls,
         claims=pages.claims(),
         groups=pages.group_numbers(),
-        units=pages.units(),
         code=inputs.code_of("summary"),
     script:
         "../workflow/scripts/summary.py"

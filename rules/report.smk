@@ -4,6 +4,7 @@ report: "../workflow/report/workflow.rst"
 rule report:
     input:
         summary=layout.summary("parquet"),
+        verdicts=layout.verdicts,
         measures=inputs.of_cells(layout.measures),
         evidence=inputs.of_cells(layout.evidence),
         parts=inputs.of_cells(layout.evidence_parts),

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from association_worlds import Array, additive, estimates
 
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.measures import SIGNIFICANT
 
 SHAPE, CLUSTERS = (6, 12), 5
 """Subjects and attributes of dataset and control: 60 free numbers."""

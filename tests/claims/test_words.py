@@ -25,7 +25,7 @@ from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import false_discovery_rates, simes
 from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.power import detectable_effect
-from biasgrid.tables.claims.counts import counted_tests, detectable_sizes, significant_tests
+from biasgrid.stats.verdicts.counts import counted_tests, detectable_sizes, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, claims_of, coverage_text
 from biasgrid.tables.claims.numbers import format_estimate, format_number
 from biasgrid.tables.metric import read_definitions

@@ -30,6 +30,7 @@ from biasgrid.tables.measures import MEASURE_KEYS, MEASURES, SUMMARY
 from biasgrid.tables.metric import NOT_MEASURABLE
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
+from biasgrid.tables.verdicts import VERDICTS
 
 MODEL, DATASET = "model", "dataset"
 RESOURCES = {"gpu": 0, "device": "cpu", "jobs_per_gpu": 1, "seconds_without_progress": 600, "token_budget": 512}
@@ -167,19 +168,20 @@ class Pipeline:
         tables = {name: [self.files[name]] for name in ("sums", "measures", "design")}
         self.run("compare", tables, compared, params | {"statistics": statistics})
         made = {"parquet": layout.summary("parquet"), "csv": layout.summary("csv"), "convergence": layout.convergence}
+        made["verdicts"] = layout.verdicts
         params = {"models": pages.models([DATASET]), "headlines": pages.headlines(), "controls": pages.controls}
         params |= {"marks": pages.summary_marks(self.job), "claims": pages.claims(), "groups": pages.group_numbers()}
-        params["units"] = pages.units()
         measures = [self.files["measures"]]
         tables = {"measures": measures, "intervals": [self.files["intervals"]]}
         self.run("summary", tables, made, params | {"statistics": statistics, "code": ""})
-        self.summary = read_table(made["parquet"], SUMMARY)
+        self.summary, self.verdicts = read_table(made["parquet"], SUMMARY), read_table(made["verdicts"], VERDICTS)
         told = {name: [compared[name]] for name in ("comparisons", "ranks")}
         told |= {name: [self.files[name]] for name in ("measures", "evidence", "parts")}
         told |= {"instances": [layout.instances_of_cell(DATASET, MODEL)], "records": [self.record]}
         nothing: dict[str, list[Any]] = {name: [] for name in ("imported", "synthetic", "references", "figures")}
         facts = {"facts": pages.report_facts(self.job), "figures": []}
-        self.run("report", told | nothing | {"summary": made["parquet"]}, {"page": layout.report}, facts)
+        told |= {name: made[path] for name, path in (("summary", "parquet"), ("verdicts", "verdicts"))}
+        self.run("report", told | nothing, {"page": layout.report}, facts)
         self.page = Page(layout.report.read_text())
 
     @property

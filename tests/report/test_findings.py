@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.families.measures import OUTCOME_DIFFERENCES
 from biasgrid.report.findings import findings, read_tested
-from biasgrid.tables.claims.counts import OUTCOME_MEASURES
+from biasgrid.stats.verdicts.counts import OUTCOME_MEASURES
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import TableError, empty_table, write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell

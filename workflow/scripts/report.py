@@ -22,6 +22,7 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import check_compared, check_made_from, check_made_with, provenance_of_cells
+from biasgrid.tables.verdicts import VERDICTS
 
 check_made_with(snakemake.input.measures, snakemake.input.evidence + snakemake.input.parts)
 cells, summary = provenance_of_cells(snakemake.input.measures), snakemake.input.summary
@@ -41,6 +42,7 @@ pages = build_report(
     tables=ReportTables(
         measures=read_tables(snakemake.input.measures, MEASURES),
         summary=read_table(summary, SUMMARY),
+        verdicts=read_table(snakemake.input.verdicts, VERDICTS),
         examples=read_tables(snakemake.input.evidence, EVIDENCE),
         parts=read_tables(snakemake.input.parts, EVIDENCE_PARTS),
         comparisons=read_tables(snakemake.input.comparisons, COMPARISONS),

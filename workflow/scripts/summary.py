@@ -16,24 +16,25 @@ from biasgrid.base.files import write_text
 from biasgrid.stats.compare.controls import sizes_beside_controls
 from biasgrid.stats.compare.convergence import convergence
 from biasgrid.stats.power import items_for_half_width
-from biasgrid.tables.claims.facts import CLAIMS
+from biasgrid.stats.verdicts.summary import summarise
+from biasgrid.tables.claims.facts import CLAIMS, GridFacts
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import INTERVALS, MEASURES, SUMMARY
 from biasgrid.tables.provenance import provenance_of_cells, table_provenance
-from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, summarise, with_scoring
+from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, with_scoring
+from biasgrid.tables.verdicts import VERDICTS
 
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**facts) for name, facts in snakemake.params.models.items()}
 cells = provenance_of_cells(snakemake.input.measures)
 claims = snakemake.params.claims
-told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, claims["counted"]
+told = snakemake.params.headlines, snakemake.params.marks, snakemake.params.controls, GridFacts(**claims, cells=cells)
 planned = partial(items_for_half_width, alpha=1 - snakemake.params.statistics["level"])
 sizes = sizes_beside_controls(
     measures, snakemake.params.headlines, snakemake.params.controls, claims.get("silenced", {})
 )
-units = snakemake.params.units
-summary = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes, units=units)
+summary, verdicts = summarise(measures, with_scoring(models, cells), *told, planned=planned, sizes=sizes)
 facts = table_provenance(
     snakemake.config,
     code=snakemake.params.code,
@@ -42,6 +43,7 @@ facts = table_provenance(
     **{CLAIMS: claims},
 )
 write_table(summary, snakemake.output.parquet, SUMMARY, facts)
+write_table(verdicts, snakemake.output.verdicts, VERDICTS, facts)
 beyond = set(measures.drop_nulls("control").select("model", "dataset").unique().rows())
 against_zero = [path for path in snakemake.input.intervals if (Path(path).stem, Path(path).parent.name) in beyond]
 intervals = read_tables(against_zero, INTERVALS) if against_zero else None

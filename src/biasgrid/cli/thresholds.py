@@ -20,7 +20,8 @@ from biasgrid.tables.claims.numbers import (
     is_size,
 )
 from biasgrid.tables.metric import CONTROL
-from biasgrid.tables.metric import NOT_MEASURABLE as NOT_MEASURED
+from biasgrid.tables.metric import NOT_MEASURABLE as WITHHELD
+from biasgrid.tables.verdicts import NOT_MEASURED
 
 On = Literal["interval", "value"]
 ThresholdResult = Literal["within", "above", "not measurable"]
@@ -62,6 +63,7 @@ class ThresholdCheck(NamedTuple):
         largest: the threshold.
         state: whether the number is within or above it, or not measurable.
         text: the number, or why there is none, after the measure's name.
+        verdict: the verdict of the cell.
         both_sides: whether the number may be as far below 0 as above.
     """
 
@@ -70,12 +72,13 @@ class ThresholdCheck(NamedTuple):
     largest: float
     state: ThresholdResult
     text: str
+    verdict: str
     both_sides: bool = False
 
     @property
     def line(self) -> str:
         """The check in a line."""
-        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; {self.limit}"
+        return f"{self.state:14} {self.cell}: {self.measure} {self.text}; {self.limit}; verdict: {self.verdict}"
 
     @property
     def limit(self) -> str:
@@ -136,12 +139,14 @@ def check_thresholds(
     known = summary["model"].unique(maintain_order=True).to_list()
     faults = list(unknown_names("--model", "", models, known))
     for threshold in thresholds:
-        faults += threshold_faults(summary, threshold)
+        faults += threshold_faults(summary, threshold, facts)
     if faults:
         raise InputError(faults)
-    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURED)).first().over("model", "dataset")
+    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(WITHHELD)).first().over("model", "dataset")
     rows = silence(summary.with_columns(flag=reason), summary, facts).filter(pl.col("model").is_in(models or known))
-    found = [(threshold, rows_of_threshold(rows, threshold)) for threshold in thresholds]
+    found = [
+        (threshold, with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold)) for threshold in thresholds
+    ]
     faults = [
         Fault(threshold.place, f"{threshold.dataset}.{threshold.measure}", "no selected model has it", one_of(known))
         for threshold, matches in found
@@ -182,13 +187,31 @@ def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.Data
     return rows.filter("headline") if rows["headline"].any() else rows
 
 
-def threshold_faults(summary: pl.DataFrame, threshold: LargestValue) -> Iterator[Fault]:
-    """Yields what a threshold names and a summary lacks."""
+def with_unmeasured(matches: pl.DataFrame, rows: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
+    """Adds a row without value for each cell that could not be measured and lacks the measure.
+
+    Args:
+        matches: the rows that a threshold is about.
+        rows: those of all measures of the chosen models.
+        threshold: the threshold.
+    """
+    cells = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).unique(
+        "model", keep="first", maintain_order=True
+    )
+    lacking = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
+    empty = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
+    return pl.concat(
+        [matches, lacking.with_columns(pl.lit(threshold.measure).alias("measure"), *empty).cast(matches.schema)]
+    )
+
+
+def threshold_faults(summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts) -> Iterator[Fault]:
+    """Yields what a threshold names and a summary lacks; a headline may be missing of cells without answers."""
     dataset, measure, _, place = threshold
     of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
     for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
         known = names.unique(maintain_order=True).to_list()
-        if name not in known:
+        if name not in (*known, *facts.headlines.get(dataset, ())):
             yield Fault(place, where, f"unknown {names.name} {name!r}{nearest_name(name, known)}", one_of(known))
             return
     corrected = f"{measure}{CORRECTED}"
@@ -250,7 +273,7 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     else:
         state = "above" if checked > threshold.largest else "within"
         text = number_in_words(row, facts)
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, both_sides)
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, row["verdict"], both_sides)
 
 
 def is_fair_at_zero(row: Mapping[str, Any], facts: GridFacts) -> bool:
@@ -318,6 +341,8 @@ def junit_report(checks: Sequence[ThresholdCheck], summary: str) -> str:
     for check in checks:
         name = f"{check.measure} {check.limit}"
         case = ElementTree.SubElement(suite, "testcase", {"classname": check.cell.replace("/", "."), "name": name})
+        properties = ElementTree.SubElement(case, "properties")
+        ElementTree.SubElement(properties, "property", {"name": "verdict", "value": check.verdict})
         kind = {"above": "failure", "not measurable": "error"}.get(check.state)
         if kind:
             ElementTree.SubElement(case, kind, {"message": f"{check.state}: {check.text}"}).text = check.line

@@ -19,7 +19,7 @@ from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
-from biasgrid.tables.claims.counts import detectable_sizes
+from biasgrid.stats.verdicts.sizes import LARGEST_DIFFERENCE, largest_differences, with_tests_of_sizes
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
@@ -38,16 +38,13 @@ class EstimatedCell(NamedTuple):
         measures: schema `MEASURES`: every number once, over what it is a claim about.
         intervals: schema `INTERVALS`: the same numbers over other factors, where these are known.
         design: schema `DESIGN`.
-        detectable: by measure and kind of its tests, how large a number must be to be found in 80 % of cells; see
-            `tables.claims.counts.detectable_sizes`.
         sizes: how large its tested numbers are, for the dataset whose control it is; see
-            `noise.control.control_sizes`. Empty, as `detectable` is, for a cell whose claims are withheld.
+            `noise.control.control_sizes`. Empty for a cell whose claims are withheld.
     """
 
     measures: pl.DataFrame
     intervals: pl.DataFrame
     design: pl.DataFrame
-    detectable: Mapping[str, Mapping[str, float]]
     sizes: Sequence[Mapping[str, Any]]
 
 
@@ -68,7 +65,10 @@ def estimate_cell(
     parts, plain = read_cell_sums(family, sums, options)
     found = numbers_of_parts(family, parts, plain, options, settings)
     checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
-    rows = pl.concat([found.estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
+    estimates = with_tests_of_sizes(found.estimates, getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {}))
+    if LARGEST_DIFFERENCE in declared.names:
+        estimates = pl.concat([estimates, largest_differences(estimates, declared.counted)], how="diagonal_relaxed")
+    rows = pl.concat([estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(
         reason=pl.when(pl.col("low").is_null()).then(pl.col("reason").fill_null(NOT_A_SAMPLE)).otherwise("reason"),
@@ -81,7 +81,6 @@ def estimate_cell(
         measures,
         withhold_intervals(others, measures),
         table_of_cell(found.design, DESIGN, model, dataset),
-        {} if is_withheld else detectable_sizes(claims),
         [] if is_withheld else control_sizes(found.estimates),
     )
 

@@ -19,9 +19,11 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.readers.reading import ANSWERED, ASKS_BACK, CONTRADICTION, CUT, EMPTY, NO_OPTION, REFUSED, SEVERAL
 from biasgrid.stats.clusters import parse_units
 from biasgrid.stats.estimate import estimate
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Finish, IntervalMethod, Sums, mean
-from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT, of_wholes
+from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
+from biasgrid.tables.metric import REFUSALS_DIFFER
 
 Numbers = TypeVar("Numbers")
 ShareOfOutcome = Callable[[str], Numbers]
@@ -101,7 +103,6 @@ TOLD = {
     cut_short_difference.__name__: "is cut short for {} more often",
 }
 """How a significant difference is told, by its measure."""
-REFUSALS_DIFFER = "refusals_differ"
 NOTHING_FOUND = "nothing is significant"
 DECIMALS = 12
 """Differences that are the same but for rounding are equal."""
@@ -185,16 +186,20 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
         largest: of each kind the largest.
 
     Returns:
-        A row of measures, whose `flag` says which it is.
+        A row of measures, whose `flag` says which it is, and whose p is that of the difference.
     """
-    found = [each for each in largest if (each.row["p"].fill_null(1) <= SIGNIFICANT).all()]
+    found = [each for each in largest if each.row.select(is_significant("p").fill_null(value=False)).item()]
     # What is refused is often counted as not found, too: of equal differences the first of `TOLD` is told.
     ranked = sorted(found, key=lambda each: list(TOLD).index(each.measure))
     strongest = max(ranked, key=lambda each: round(abs(each.rates[0] - each.rates[1]), DECIMALS), default=None)
     size = 0.0 if strongest is None else abs(strongest.rates[0] - strongest.rates[1])
     told = None if strongest is None else strongest.told
-    row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0, "flag": told}
-    return pl.DataFrame([row], schema_overrides={"flag": pl.String}).with_columns(is_claim=pl.lit(value=True))
+    p = None if strongest is None else strongest.row["p"].item()
+    row = {"measure": REFUSALS_DIFFER, "options": "", "value": size, "n": len(largest), "left_out": 0}
+    kinds = {"flag": pl.String, "p": pl.Float64}
+    return pl.DataFrame([row | {"flag": told, "p": p}], schema_overrides=kinds).with_columns(
+        is_claim=pl.lit(value=True)
+    )
 
 
 def has_outcome(outcomes: pl.Series, outcome: str) -> BoolArray:
@@ -337,6 +342,6 @@ def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
         own = np.flatnonzero(np.array(formats) == name)
         alone = {TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])}
         rows = estimate([replace(part, along=alone)], settings)
-        is_found = (rows["q"] <= SIGNIFICANT).fill_null(value=False)
+        is_found = rows.select(is_significant().fill_null(value=False)).to_series()
         signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy()), 0)
     return signs

@@ -17,8 +17,7 @@ from rapidfuzz.distance import Indel
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
-from biasgrid.tables.claims.counts import OUTCOME_MEASURES
-from biasgrid.tables.metric import options_of, options_text
+from biasgrid.tables.metric import OUTCOME_MEASURES, options_of, options_text
 
 
 @dataclass(frozen=True)
@@ -45,16 +44,15 @@ class FirstScreen:
         question: what a box answers.
         asked: what was done with a model, as in `was asked whether it agrees`.
         columns: a box for each column that a dataset has: of some measures the first that has a value and is not
-            silenced by a flag, each with words for the head of the column. The first column is what is claimed, those
-            after it are evidence. Empty: the first headline that has a value of equal treatment.
-        difference: the measure of two groups of which each bias type has a box, the largest; in place of `columns`.
+            silenced by a flag, each with words for the head of the column. Measures of bias types have a column for
+            each of these. The first column is what is claimed, those after it are evidence. Empty: the first headline
+            that has a value of equal treatment.
     """
 
     title: str
     question: str = ""
     asked: str = ""
     columns: Sequence[Mapping[str, str]] = ()
-    difference: str = ""
 
 
 OPINIONS = FirstScreen("Opinions and free answers", asked="was asked for opinions and free answers about people")

@@ -12,7 +12,7 @@ MAIN_SCORES: dict[Sort, str] = {
     "subjects": "mean_likelihood",
 }
 """Of the right class, over all targets, of the answer, of the subject."""
-SCORE_NAMES = {
+SCORE_NAMES: dict[str, str] = {
     "mean_class_probability": "probability of the right class",
     "mean_likelihood": "likelihood",
     "mean_token_f1": "token F1 of the answers",

@@ -10,6 +10,7 @@ import polars as pl
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from biasgrid.base.faults import Fault, InputError, unknown_names
+from biasgrid.report.findings import Finding
 from biasgrid.report.page import markdown_template
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number, with_minus
@@ -28,7 +29,7 @@ class Card:
         summary: its rows of the summary (schema `SUMMARY`).
         manifest: what the run has made.
         level: the coverage of intervals.
-        finding: what was found of it, in a sentence.
+        finding: the verdicts of its cells.
         command: what makes the results again.
         facts: between what the numbers of measures are, and how much was asked.
     """
@@ -37,7 +38,7 @@ class Card:
     summary: pl.DataFrame
     manifest: Mapping[str, Any]
     level: float
-    finding: str
+    finding: Finding
     command: str
     facts: GridFacts = NO_FACTS
 
@@ -57,7 +58,7 @@ def card_of(
     summary: pl.DataFrame,
     manifest: Mapping[str, Any],
     level: float,
-    found: Mapping[str, str],
+    found: Mapping[str, Finding],
     command: str,
     facts: GridFacts = NO_FACTS,
 ) -> ModelCard:
@@ -68,7 +69,7 @@ def card_of(
         summary: schema `SUMMARY`, of all models.
         manifest: what the run has made.
         level: the coverage of intervals.
-        found: what was found of each model, in a sentence.
+        found: the verdicts of each model's cells.
         command: what makes the results again.
         facts: between what the numbers of measures are, and how much was asked.
 

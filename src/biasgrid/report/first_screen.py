@@ -1,82 +1,88 @@
-"""The first screen of the page as finished facts: its question and result, an example, boxes, and a row per model."""
+"""The first screen of the page as finished facts: its question and result, an example, boxes, and a row per cell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from biasgrid.families.payload import CellTables, FirstScreen
-from biasgrid.report.findings import Finding, detectable, findings, size_findings
-from biasgrid.report.overall import Overall, p_of_cell
+from biasgrid.report.findings import (
+    Finding,
+    VerdictRow,
+    findings,
+    measure_text,
+    verdict_counts,
+    verdict_parts,
+)
 from biasgrid.report.overview import OverviewTable, overview_tables
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.counts import is_association, significant_tests
 from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS
 from biasgrid.tables.claims.numbers import format_number, format_p
-from biasgrid.tables.measures import SIGNIFICANT
-from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, RANDOM, options_of
+from biasgrid.tables.metric import CONTROL
+from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
 NARROW_COLUMNS = 2
 """How many columns of boxes a table has at most beside the first one."""
 WIDE_COLUMNS = 7
 """A first table of more columns has the whole width."""
+NO_PROOF = " That is no proof of fairness."
+BY_CHANCE = " Of 20 cells without bias, about one has a finding by chance."
+NO_CONTROL_MEASURED = "no control was measured"
 
 
 class Largest(NamedTuple):
-    """The largest significant result of a model.
+    """The largest significant number of a cell.
 
     Attributes:
-        title: the title of its dataset.
-        who: the subject, or the group that has more.
+        who: the subject, or the group that has more; of other numbers the measure.
         what: the attribute, which may be hidden, or the other group.
         is_hidden: whether the attribute may be hidden.
         value: its number.
-        bound: how large it is at least, all tests of its kind at once.
+        bound: how large it is at least, all tests of its kind at once; None where that is not known.
         address: the parts of the address of its sentences.
     """
 
-    title: str
     who: str
     what: str
     is_hidden: bool
     value: float
-    bound: float
+    bound: float | None
     address: Sequence[str]
 
 
 class FindingRow(NamedTuple):
-    """What was found of a model.
+    """The verdict of a cell.
 
     Attributes:
-        label: its name for people.
-        claim: what is claimed of it as a whole.
-        p: of that claim, in words; empty where nothing was tested.
-        is_more: whether it is more than noise.
-        found: how many tests are significant, but for those that mirror others.
-        mirrored: how many mirror others.
-        tested: how many tests there are.
-        largest: the largest significant results.
-        unseen: what would have been detected where nothing is significant.
+        label: the model's name for people.
+        title: the title of the dataset.
+        verdict: one of the three.
+        test: its p and over how many tests it goes, in words; empty where it could not be measured.
+        largest: its largest significant number, None where bias was not found.
+        more: what would have been found, or why it could not be measured and what to do.
+        answers_differ: how groups differ in what was not answered, with its p; empty where they do not.
         control: what its controls show.
         warnings: what speaks against its numbers.
     """
 
     label: str
-    claim: str
-    p: str
-    is_more: bool
-    found: int
-    mirrored: int
-    tested: int
-    largest: Sequence[Largest]
-    unseen: str
+    title: str
+    verdict: str
+    test: str
+    largest: Largest | None
+    more: str
+    answers_differ: str
     control: str
     warnings: Sequence[str]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether bias was found."""
+        return bool(self.verdict == BIAS_FOUND)
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class Screen:
         result_more: the rest of the result.
         example: from `Payload.example`, with `is_hidden`; None where there is none.
         tables: the boxes.
-        rows: what was found of each model.
+        rows: the verdict of each cell that is no control.
         tiles: what is said at the head of each cell, by `MODEL/DATASET`; see `tiles_of`.
     """
 
@@ -133,16 +139,19 @@ class Screen:
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
     """Returns the content of the first screen."""
-    found = findings(tables.summary, tables.measures, run.facts)
+    found = findings(tables.verdicts, tables.summary)
     screens = {each.name: screen_of(each) for each in run.datasets}
-    rows = [finding_row(each, run, tables.summary.filter(model=each.model)) for each in found]
-    judged = [each for each in found if each.overall]
-    result, more = result_of(judged, rows, tables.summary)
+    rows = [
+        finding_row(cell.row, run, tables.summary.filter(model=each.model, dataset=cell.row["dataset"]))
+        for each in found
+        for cell in each.cells
+    ]
     count = len(run.models)
     who = f"Does {run.models[0].label}" if count == 1 else f"Do {count} models"
     actions = list(dict.fromkeys(screen.asked for screen in screens.values() if screen.asked))
     asked = f"{'The' if count == 1 else 'Each'} model {join_actions(actions)}. " if actions else ""
-    boxes = overview_tables(run, tables, found, screens)
+    result, more = result_of(found, rows)
+    boxes = overview_tables(run, tables, screens)
     return Screen(
         f"{who} favour a group when the text gives no reason?",
         f"{asked}A fair model treats the groups alike.",
@@ -152,7 +161,7 @@ def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
         boxes,
         rows,
         {
-            f"{model}/{dataset}": tiles_of(table, model, dataset, run, tables.summary, found)
+            f"{model}/{dataset}": tiles_of(table, model, dataset, run, tables)
             for table in boxes
             for model in table.models
             for dataset in dict.fromkeys(column.dataset for column in table.columns)
@@ -161,12 +170,7 @@ def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
 
 
 def tiles_of(
-    table: OverviewTable,
-    model: str,
-    dataset: str,
-    run: ReportRun,
-    summary: pl.DataFrame,
-    found: Sequence[Finding],
+    table: OverviewTable, model: str, dataset: str, run: ReportRun, tables: ReportTables
 ) -> list[dict[str, Any]]:
     """Returns what is said at the head of a cell: its claims, their test, how much was asked, and what is evidence.
 
@@ -174,7 +178,6 @@ def tiles_of(
         Tiles of `label`, `number`, `what` (the number is of), `said` and `is_evidence`.
     """
     own = zip(table.columns, table.boxes[model], strict=True)
-    boxes = [(column, box) for column, box in own if column.dataset == dataset and box]
     tiles = [
         {
             "label": column.about if column.is_claim else f"Evidence: {column.about}",
@@ -183,24 +186,28 @@ def tiles_of(
             "said": f"{box.said[:1].upper()}{box.said[1:]}.",
             "is_evidence": not column.is_claim,
         }
-        for column, box in boxes
+        for column, box in own
+        if column.dataset == dataset and box
     ]
-    claims = [tile for tile in tiles if not tile["is_evidence"]]
-    lines = summary.filter(model=model, dataset=dataset)
-    tests = next(each.tests for each in found if each.model == model).filter(dataset=dataset)
-    measured = [box for column, box in boxes if column.is_claim and box.value is not None]
-    p = p_of_cell(lines.filter("headline"), tests, run.facts.counted.get(dataset, {})) if measured else None
-    counts = significant_tests(tests)
-    tested = int(counts["n"].sum())
-    test = {
-        "label": "Test",
-        "number": f"p {format_p(p)}" if p is not None else "\N{EN DASH}",
-        "what": "" if p is None else Overall(p, 1).claim,
-        "said": f"{int(counts['value'].sum()):,} of {tested:,} single tests are significant."
-        if tested
-        else "There is no p and no single test. Read the interval instead.",
+    claims, evidence = ([tile for tile in tiles if tile["is_evidence"] == shown] for shown in (False, True))
+    lines = tables.summary.filter(model=model, dataset=dataset)
+    verdicts = [verdict_tile(row) for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()]
+    return [*claims, *verdicts, coverage_tile(run, model, dataset, lines), *evidence]
+
+
+def verdict_tile(row: VerdictRow) -> dict[str, Any]:
+    """Returns the tile of a cell's verdict."""
+    return {
+        "label": "Verdict",
+        "number": row["verdict"],
+        "what": test_text(row),
+        "said": f"{'. '.join(part[:1].upper() + part[1:] for part in verdict_parts(row))}.",
     }
-    return [*claims, test, coverage_tile(run, model, dataset, lines), *(one for one in tiles if one["is_evidence"])]
+
+
+def test_text(row: VerdictRow) -> str:
+    """Returns the p of a verdict and over how many tests it goes; nothing where the cell could not be measured."""
+    return "" if row["p"] is None else f"p {format_p(row['p'])} over {row['tests']:,} test{'s' * (row['tests'] != 1)}"
 
 
 def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame) -> dict[str, Any]:
@@ -230,24 +237,16 @@ def join_actions(actions: Sequence[str]) -> str:
     return ", or ".join([", ".join(actions[:-1]), actions[-1]] if len(actions) > 1 else actions)
 
 
-def result_of(judged: Sequence[Finding], rows: Sequence[FindingRow], summary: pl.DataFrame) -> tuple[str, str]:
-    """Returns what was found, in a word or two, and the rest of it."""
-    cells = summary.select("model", "dataset").n_unique()
-    is_withheld = pl.col("flag").is_not_null() & pl.col("value").is_null()
-    withheld = summary.filter("headline", is_withheld).select("model", "dataset").n_unique()
-    count = f"{cells} cell{'s' * (cells != 1)}{f', {withheld} not measurable' if withheld else ''}."
-    more = [each for each in judged if each.overall and each.overall.p <= SIGNIFICANT]
-    if not judged:
-        return "nothing was tested.", count
-    if len(judged) == 1:
-        (row,) = [row for row in rows if row.p]
-        no_proof = "" if more else f" That is no proof of fairness{f': {row.unseen}' if row.unseen else ''}."
-        return row.claim, f"(p {row.p}).{no_proof} {count}"
-    rest = len(judged) - len(more)
-    others = f"In the other {rest if rest > 1 else 'one'}, nothing more than noise was found. " if more and rest else ""
-    caution = "Of 20 models without bias, about one does by chance. " if more else "That is no proof of fairness. "
-    said = "none does." if not more else "all do." if not rest else f"{len(more)} of {len(judged)} do."
-    return said, f"{others}{caution}{count}"
+def result_of(found: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str, str]:
+    """Returns the verdicts in a few words, and the rest of what is said of them."""
+    if len(rows) == 1:
+        (row,) = rows
+        test = f"({row.test}). " if row.test else ""
+        return f"{row.verdict}", f"{test}{row.more}{NO_PROOF if row.verdict == NOTHING_FOUND else ''}"
+    counts = {verdict: count for verdict, count in verdict_counts(found).items() if count}
+    first, *others = [f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()]
+    caution = BY_CHANCE if BIAS_FOUND in counts else NO_PROOF if NOTHING_FOUND in counts else ""
+    return first, f"{'; '.join(others)}{'.' if others else ''}{caution}"
 
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
@@ -257,7 +256,9 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         examples = tables.examples.filter(dataset=dataset.name)
         if make is None or examples.is_empty():
             continue
-        known = set(examples["model"].unique())
+        # No example quotes a cell that could not be measured.
+        judged = tables.verdicts.filter(pl.col("verdict") != NOT_MEASURED, dataset=dataset.name)
+        known = {*judged["model"]} & {*examples["model"]}
         models = [model.name for model in run.models if model.name in known]
         none = (tables.measures.clear(), tables.parts.clear())
         cells = {model: CellTables(none[0], examples.filter(model=model), none[1]) for model in models}
@@ -274,83 +275,54 @@ def full_label(run: ReportRun, name: str) -> str:
     return f"{model.label} ({model.kind})"
 
 
-def finding_row(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> FindingRow:
-    """Returns the row of a model in the table of findings.
+def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> FindingRow:
+    """Returns the row of a cell in the table of findings.
 
     Args:
-        finding: what was found of it.
+        row: its row of `VERDICTS`.
         run: what was run.
         lines: its rows of the summary.
     """
-    claims = finding.claims
-    counts = significant_tests(claims)
-    is_found = (pl.col("q") <= SIGNIFICANT) & is_association() & (pl.col("value") < 0)
-    found = int(counts["value"].sum())
-    overall = finding.overall
-    is_random = RANDOM in finding.controls["control"]
+    dataset = next(each for each in run.datasets if each.name == row["dataset"])
+    differ = "" if row["answers_differ"] is None else f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
     return FindingRow(
-        full_label(run, finding.model),
-        overall.claim if overall else "answers at random" if is_random else "not tested",
-        format_p(overall.p) if overall else "",
-        bool(overall and overall.p <= SIGNIFICANT),
-        found,
-        claims.filter(is_found).height,
-        int(counts["n"].sum()),
-        [largest_of(row, run) for row in finding.largest],
-        "" if found else unseen_size(finding, run),
-        "; ".join(control_texts(finding, run, lines)),
-        list(warnings_of(finding, run, lines)),
+        full_label(run, row["model"]),
+        dataset.title,
+        row["verdict"],
+        test_text(row),
+        None if row["value"] is None else largest_of(row, dataset),
+        more_of(row),
+        differ,
+        row["control"] or NO_CONTROL_MEASURED,
+        [dataset.measures[flag].title for flag in flags_of(row, lines)],
     )
 
 
-def largest_of(row: Mapping[str, Any], run: ReportRun) -> Largest:
-    """Returns a significant result as the table shows it."""
-    dataset = next(each for each in run.datasets if each.name == row["dataset"])
-    of_groups = row["group"] is not None
-    who = row["group"] if of_groups else row["subject"] or row["subject_group"]
-    cell = ("cell", row["model"], row["dataset"])
-    address = (*cell, row["subject"], row["attribute"]) if row["subject"] else cell
-    what = f"above {row['other']}" if of_groups else row["attribute"]
-    is_hidden = dataset.sensitive and not of_groups
-    return Largest(dataset.title, who, what, is_hidden, row["value"], row["bound"], address)
+def more_of(row: VerdictRow) -> str:
+    """Returns what would have been found in a cell, or why it could not be measured and what to do."""
+    if row["verdict"] == NOT_MEASURED:
+        parts = [row["reason"], *filter(None, [row["remedy"]])]
+    else:
+        _, *parts = verdict_parts({**row, "value": None})
+    return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts)
 
 
-def unseen_size(finding: Finding, run: ReportRun) -> str:
-    """Returns what would have been detected in a model of which nothing is significant."""
-    claims = finding.claims
-    sizes = [detectable(finding.model, name, claims, run.facts) for name in values_in_order(claims, "dataset")]
-    known = [size for size in sizes if size is not None]
-    if not known:
-        return ""
-    if not isfinite(max(known)):
-        return "too little was asked to detect any effect"
-    return f"an effect of {format_number(max(known))} would have been detected (80 % power)"
-
-
-def control_texts(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:
-    """Yields what the controls of a model's datasets show."""
-    titles = {each.name: each.title for each in run.datasets}
-    sizes = size_findings(lines)
-    differences = {
-        (row["dataset"], options_of(row["options"])["control"]): row["low"] > 0
-        for row in lines.filter(measure=CONTROL_DIFFERENCE).drop_nulls("low").to_dicts()
-    }
-    for row in finding.controls.drop_nulls("value").to_dicts():
-        key = (row["dataset"], row["control"])
-        shown = f"{'clean, ' * (not row['value'])}{row['value']:.0f} of {row['n']:,}"
-        # Where nothing is found, it is not more than anything.
-        claimed = finding.claims.filter(pl.col("q") <= SIGNIFICANT, dataset=key[0])
-        within = len(claimed) and key in sizes and not differences[key]
-        yield f"{shown}{f'; {titles[key[0]]} is not significantly more' if within else ''}"
-
-
-def warnings_of(finding: Finding, run: ReportRun, lines: pl.DataFrame) -> Iterator[str]:
-    """Yields what speaks against a model's numbers: flags, and cells that are withheld."""
-    measures = {each.name: each.measures for each in run.datasets}
+def flags_of(row: VerdictRow, lines: pl.DataFrame) -> list[str]:
+    """Returns the validity flags that speak against numbers that are shown all the same."""
+    if row["verdict"] == NOT_MEASURED:
+        return []
     flags = lines.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
-    flags = flags.filter(~pl.col("dataset").is_in([*finding.withheld]))
-    for (measure,), rows in flags.group_by("measure", maintain_order=True):
-        names = values_in_order(rows, "dataset")
-        yield f"{measures[names[0]][str(measure)].title}{f' ({len(names)} datasets)' if len(names) > 1 else ''}"
-    if finding.withheld:
-        yield f"{len(finding.withheld)} dataset{'s' * (len(finding.withheld) > 1)} not measurable"
+    return values_in_order(flags, "measure")
+
+
+def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
+    """Returns the largest significant number of a cell as the table shows it."""
+    cell = ("cell", row["model"], row["dataset"])
+    address = (*cell, row["subject"], row["attribute"]) if row["subject"] and row["attribute"] else cell
+    subject = row["subject"] or row["subject_group"]
+    if subject and row["attribute"]:
+        return Largest(subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address)
+    name = measure_text(row)
+    if row["group"] and row["other"]:
+        return Largest(row["group"], f"above {row['other']} in {name}", False, row["value"], row["bound"], address)
+    return Largest(name, row["bias_type"] or "", False, row["value"], row["bound"], address)

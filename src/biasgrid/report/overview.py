@@ -9,10 +9,13 @@ from typing import Any, Literal, NamedTuple, Self
 import polars as pl
 
 from biasgrid.families.payload import FirstScreen
-from biasgrid.report.findings import Finding
-from biasgrid.report.overall import p_of_cell
+from biasgrid.report.findings import measure_text
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
+from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
+from biasgrid.stats.verdicts.counts import GROUPS, all_known
+from biasgrid.stats.verdicts.sizes import LARGEST_DIFFERENCE
+from biasgrid.stats.verdicts.verdict import with_more_first
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import (
     TOO_LITTLE,
@@ -23,8 +26,9 @@ from biasgrid.tables.claims.numbers import (
     shown_range,
     with_minus,
 )
-from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import NOT_MEASURABLE
+from biasgrid.tables.verdicts import BIAS_FOUND
 
 ENDS = ("value", "low", "high")
 STEPS = (0.05, 0.15, 0.3, 0.5)
@@ -173,19 +177,16 @@ class OverviewTable(NamedTuple):
         return [(each, place_on((low, high), each)) for each in sorted({fair, *known})]
 
 
-def overview_tables(
-    run: ReportRun, tables: ReportTables, found: Sequence[Finding], screens: Mapping[str, FirstScreen]
-) -> list[OverviewTable]:
+def overview_tables(run: ReportRun, tables: ReportTables, screens: Mapping[str, FirstScreen]) -> list[OverviewTable]:
     """Returns the tables of the first screen: datasets that ask the same kind of question, of the models that they ask.
 
     Args:
         run: what was run.
         tables: what was measured.
-        found: what was found of each model.
         screens: by dataset, what its family says of the first screen.
     """
     cells = {
-        name: DatasetCells.of(dataset, run, tables, found, screens[name])
+        name: DatasetCells.of(dataset, run, tables, screens[name])
         for dataset in run.datasets
         if len(tables.summary.filter(dataset=(name := dataset.name)))
     }
@@ -241,24 +242,6 @@ def round_end(end: float) -> float:
     return 0.0 if end <= 0 else next((each for each in ROUND_ENDS if each >= end), end)
 
 
-def simultaneous_ends(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Returns both ends of a number's interval that holds for all numbers of its kind at once (Bonferroni).
-
-    The number that is the largest of several has its own interval too near to itself: without any effect, it lacks 0
-    far more often than in one of twenty cases.
-
-    Args:
-        row: of measures, with an interval. Without a bound, not all of these intervals lack 0, and this one holds it.
-    """
-    low, high, bound = row["low"], row["high"], row["bound"] or 0.0
-    if not bound:
-        return min(low, 0.0), max(high, 0.0)
-    # The bound is the nearer end, and the other is as far from the middle, unless the measure ends before.
-    middle = (low + high) / 2
-    far = max(abs(low), abs(high), 2 * abs(middle) - bound)
-    return (bound, far) if middle > 0 else (-far, -bound)
-
-
 @dataclass(frozen=True)
 class DatasetCells:
     """The cells of a dataset.
@@ -267,8 +250,7 @@ class DatasetCells:
         dataset: the dataset.
         run: what was run.
         rows: its rows of the summary.
-        tests: its tests, one by one.
-        reasons: its numbers without a value, of schema `MEASURES`.
+        measures: its rows of `MEASURES`.
         screen: what its family says of the first screen.
         subjects: how many subjects its associations have.
     """
@@ -276,22 +258,16 @@ class DatasetCells:
     dataset: ReportDataset
     run: ReportRun
     rows: pl.DataFrame
-    tests: pl.DataFrame
-    reasons: pl.DataFrame
+    measures: pl.DataFrame
     screen: FirstScreen
     subjects: int
 
     @classmethod
-    def of(
-        cls, dataset: ReportDataset, run: ReportRun, tables: ReportTables, found: Sequence[Finding], screen: FirstScreen
-    ) -> Self:
+    def of(cls, dataset: ReportDataset, run: ReportRun, tables: ReportTables, screen: FirstScreen) -> Self:
         """Gathers what is known of them."""
-        name = dataset.name
-        tests = pl.concat([each.tests.filter(dataset=name) for each in found])
-        associated = tables.measures.filter(pl.col("attribute").is_not_null(), dataset=name)
-        subjects = associated["subject"].drop_nulls().n_unique()
-        reasons = tables.measures.filter(pl.col("value").is_null(), dataset=name).drop_nulls("reason")
-        return cls(dataset, run, tables.summary.filter(dataset=name), tests, reasons, screen, subjects)
+        measures = tables.measures.filter(dataset=dataset.name)
+        subjects = measures.drop_nulls(["subject", "attribute"])["subject"].n_unique()
+        return cls(dataset, run, tables.summary.filter(dataset=dataset.name), measures, screen, subjects)
 
     @property
     def models(self) -> list[str]:
@@ -302,11 +278,6 @@ class DatasetCells:
     def columns(self) -> list[Column]:
         """Its columns: of each bias type, or of what is claimed and of what is evidence."""
         name, title, is_control = self.dataset.name, self.dataset.title, self.dataset.name in self.run.controls.datasets
-        if self.screen.difference:
-            # A bias type may have differences of groups and no number of its own, and the other way round.
-            compared = self.tests.filter(measure=self.screen.difference)
-            types = values_in_order((compared if len(compared) else self.rows).drop_nulls("bias_type"), "bias_type")
-            return [Column(name, title, each, each, {}, is_claim=True, is_control=is_control) for each in types]
         headlines = self.rows.filter("headline", pl.any_horizontal(pl.col("value", "flag").is_not_null()))
         known = set(headlines["measure"])
         shown = [measures for measures in self.screen.columns if known & measures.keys()]
@@ -328,28 +299,25 @@ class DatasetCells:
         first = next(iter(measures))
         if place:
             return f"these {self.subjects} names only"
-        groups = values_in_order(self.tests.drop_nulls("subject_group"), "subject_group")
+        groups = values_in_order(self.measures.drop_nulls(["subject_group", "attribute"]), "subject_group")
         subjects = f"{self.subjects} groups" if self.subjects else ""
         title = self.dataset.measures[first].title if first in self.dataset.measures else ""
         return measures.get(first) or " / ".join(groups) or subjects or title
 
     def box(self, column: Column, model: str) -> Box | None:
         """Returns the box of a model in a column, None where it was not asked."""
-        rows, tests = self.rows.filter(model=model), self.tests.filter(model=model)
+        rows = self.rows.filter(model=model)
         if rows.is_empty():
             return None
         of_type = pl.col("bias_type").eq_missing(pl.lit(column.bias_type, pl.String))
         headlines = rows.filter("headline", of_type)
-        is_difference = bool(self.screen.difference)
-        row = self.largest(tests.filter(of_type)) if is_difference else self.first_row(column, rows, headlines)
-        withheld = rows.filter("headline", pl.col("flag").str.starts_with(NOT_MEASURABLE))["flag"]
-        if row is None or row["value"] is None or len(withheld):
-            known = [*withheld, *headlines["flag"].drop_nulls(), *self.reasons_of(row, model)]
+        row = self.first_row(column, rows, headlines)
+        if row is None or row["value"] is None:
+            flags = [] if row is None else [row["flag"]]
+            known = [*filter(None, flags), *self.reasons_of(row, model), *headlines["flag"].drop_nulls()]
             reason = next(iter(known), "nothing could be measured")
             return Box("withheld", f"{self.dataset.title}: {reason.removeprefix(NOT_MEASURABLE).lstrip(': ')}")
-        own = tests.filter(of_type) if column.bias_type else tests
-        p = p_of_cell(headlines, own, self.run.facts.counted.get(self.dataset.name, {}))
-        return self.drawn(column, row, p)
+        return self.drawn(column, row)
 
     def reasons_of(self, row: Mapping[str, Any] | None, model: str) -> list[str]:
         """Returns why a headline of a model has no value."""
@@ -357,23 +325,17 @@ class DatasetCells:
             return []
         keys = [pl.col(name).eq_missing(pl.lit(row[name], pl.String)) for name in ("measure", "options", "bias_type")]
         others = [pl.col(name).is_null() for name in MEASURE_KEYS if name != "bias_type"]
-        return self.reasons.filter(*keys, *others, model=model)["reason"].to_list()
+        return self.measures.filter(*keys, *others, model=model)["reason"].drop_nulls().to_list()
 
-    def largest(self, tests: pl.DataFrame) -> dict[str, Any] | None:
-        """Returns the largest difference of two groups, the group with more first; significant ones go before others.
-
-        As it was picked from among all, its interval is one that holds for all at once.
-        """
-        rows = tests.filter(measure=self.screen.difference).drop_nulls("value")
-        is_found = (pl.col("q") <= SIGNIFICANT).fill_null(value=False)
-        best = next(iter(rows.sort(~is_found, -pl.col("value").abs(), maintain_order=True).head(1).to_dicts()), None)
-        if best and best["low"] is not None:
-            best |= dict(zip(("low", "high"), simultaneous_ends(best), strict=True))
-        if best and best["value"] < 0:
-            ends = {"low": best["high"], "high": best["low"]}
-            best |= {name: None if end is None else -end for name, end in ends.items()} | {"value": -best["value"]}
-            best |= {"group": best["other"], "other": best["group"]}
-        return best
+    def name_of(self, row: Mapping[str, Any]) -> str:
+        """Returns what a number is, and of the largest of several differences which groups differ in what."""
+        title = self.dataset.measures[row["measure"]].title
+        if row["measure"] != LARGEST_DIFFERENCE:
+            return title
+        is_largest = pl.col("value").abs() == row["value"]
+        pairs = self.measures.filter(is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"])
+        pair = with_more_first(pairs.row(0, named=True))
+        return f"{measure_text(pair)}, {pair['group']} above {pair['other']}"
 
     def first_row(self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame) -> dict[str, Any] | None:
         """Returns the row of the first measure of a column that has a value, and that no flag silences."""
@@ -384,13 +346,12 @@ class DatasetCells:
         known = [found[name] for name in column.measures if name in found]
         return next((row for row in known if row["value"] is not None), known[0] if known else None)
 
-    def drawn(self, column: Column, row: Mapping[str, Any], p: float | None) -> Box:
+    def drawn(self, column: Column, row: Mapping[str, Any]) -> Box:
         """Returns the box of a number.
 
         Args:
             column: its column.
-            row: its row of the summary or of measures, its value above 0 for a difference of two groups.
-            p: of what is claimed of the cell or bias type.
+            row: its row of the summary.
         """
         measure = self.dataset.measures[row["measure"]]
         least, most = shown_range(row["measure"], measure_range(measure))
@@ -401,34 +362,31 @@ class DatasetCells:
         if best and measure.fair is None:
             fair = best.high if best.high < most else best.low
         little = low is not None and high is not None and high - low > (most - least) / 2
-        # What has no value of equal treatment is worse the larger it is.
-        beyond = low is not None and high is not None and (low > fair or (measure.fair is not None and high < fair))
-        is_found = beyond if p is None else p <= SIGNIFICANT
+        significant = significance(row)
+        # A number of a cell in which nothing was found is no finding, whatever it is by itself.
+        is_found = bool(significant) and row["verdict"] == BIAS_FOUND
         if best:
             is_found = row["mark"] in tuple(LETTERS[1:])
-        elif measure.fair is None:
-            # Of other numbers nobody says that 0 is equal treatment.
-            is_found = beyond and bool(self.screen.columns)
         state: State = "wide" if little else "significant" if is_found and column.is_claim else "plain"
         decimals = min(shared_decimals(each for each in (value, low, high) if each is not None), 6)
         exact, *ends = (None if each is None else f"{each:.{decimals}f}" for each in (value, low, high))
         at_most = is_size(row["measure"]) and row["value"] <= 0
         interval = f"at most {ends[1]}" if at_most else f"{100 * self.run.level:g} % CI {ends[0]} to {ends[1]}"
-        certain = {"wide": TOO_LITTLE, "significant": "significant"}.get(state, "not significant")
+        certain = "not tested" if significant is None else "significant" if is_found else "not significant"
+        certain = TOO_LITTLE if state == "wide" else certain
         if best:
             certain = f"mark {row['mark']}" if row["mark"] else "no mark"
         said = [
             "no interval" if None in ends else with_minus(interval),
             certain if column.is_claim else "other names may differ",
-            *([f"p {format_p(p)}"] if p is not None and column.is_claim else []),
+            *([] if row["p"] is None else [f"p {format_p(row['p'])}"]),
         ]
         first = next(iter(column.measures), "")
-        pair = f", {row['group']} above {row['other']}" if self.screen.difference else ""
         box = Box(
             state,
             ", ".join(said),
             with_minus(exact or ""),
-            f"{measure.title}{pair}",
+            self.name_of(row),
             value,
             fair,
             low,

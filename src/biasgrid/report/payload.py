@@ -118,9 +118,9 @@ def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]
         "level": run.level,
         "screen": {
             "largest": {
-                f"{place}/{number}": {name: getattr(one, name) for name in ("what", "is_hidden", "address")}
+                str(place): {name: getattr(row.largest, name) for name in ("what", "is_hidden", "address")}
                 for place, row in enumerate(screen.rows)
-                for number, one in enumerate(row.largest)
+                if row.largest
             },
             "example": screen.example and f"{screen.example['context'] or ''} {screen.example['question']}".strip(),
             "tiles": screen.tiles,

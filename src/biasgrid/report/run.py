@@ -147,6 +147,7 @@ class ReportTables:
     Attributes:
         measures: schema `MEASURES`.
         summary: schema `SUMMARY`.
+        verdicts: schema `VERDICTS`.
         examples: schema `EVIDENCE`.
         parts: schema `EVIDENCE_PARTS`.
         comparisons: schema `COMPARISONS`.
@@ -157,6 +158,7 @@ class ReportTables:
 
     measures: pl.DataFrame
     summary: pl.DataFrame
+    verdicts: pl.DataFrame
     examples: pl.DataFrame
     parts: pl.DataFrame
     comparisons: pl.DataFrame

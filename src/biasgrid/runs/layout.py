@@ -168,6 +168,11 @@ class Layout:
         return self.results / f"summary.{ending}"
 
     @property
+    def verdicts(self) -> Path:
+        """The table of what is claimed of each cell."""
+        return self.results / "verdicts.parquet"
+
+    @property
     def convergence(self) -> Path:
         """The table of how datasets of different families agree on groups."""
         return self.results / "convergence.parquet"
@@ -224,7 +229,7 @@ class Layout:
             *(self.measures(), self.evidence(), self.evidence_parts()),
             *(self.sums(), self.intervals(), self.design()),
             *(self.comparisons(), self.ranks(), self.agreement(), *map(self.summary, ("parquet", "csv"))),
-            *(self.convergence, self.figures(), self.report),
+            *(self.verdicts, self.convergence, self.figures(), self.report),
         ]
         return {path.relative_to(self.results).parts[0] for path in paths}
 

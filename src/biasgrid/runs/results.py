@@ -24,6 +24,7 @@ from biasgrid.tables.instances import read_instances
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.sums import SUMS
+from biasgrid.tables.verdicts import VERDICTS
 
 
 class Results:
@@ -46,6 +47,10 @@ class Results:
     def summary(self) -> pl.DataFrame:
         """Returns the measures of whole cells and bias types, shape (rows, columns of `SUMMARY`)."""
         return read_table(self._there("summary.parquet"), SUMMARY)
+
+    def verdicts(self) -> pl.DataFrame:
+        """Returns what is claimed of each cell, shape (cells, columns of `VERDICTS`)."""
+        return read_table(self._there("verdicts.parquet"), VERDICTS)
 
     def measures(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns all measures of some cells, those of all by default: columns of `MEASURES`."""

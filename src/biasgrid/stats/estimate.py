@@ -26,6 +26,7 @@ from biasgrid.stats.noise.control import corrected_columns, source_columns
 from biasgrid.stats.noise.factors import SHARES, OverFactor, over_first_factor, over_names, sources_of_formats
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
+from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out, nullable
@@ -245,7 +246,9 @@ def with_intervals(
         return rows
     rows = rows.with_columns(p=nullable(p))
     if sums.test == "p":
-        return rows
+        # Each is tested alone.
+        size = detectable_effect(own, settings.alpha)
+        return rows.with_columns(detectable=pl.when(pl.col("p").is_not_null()).then(pl.lit(size)).fill_nan(None))
     return rows.with_columns(
         **corrected_columns(values, p, own, shared, within, settings), **source_columns(values, own, shared)
     )

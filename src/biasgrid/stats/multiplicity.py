@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends
-from biasgrid.tables.measures import SIGNIFICANT
 
-LEVEL = SIGNIFICANT
-"""Significant results are what has a q of at most this."""
+SIGNIFICANT = 0.05
+"""A result is significant if its q, or p where it is tested alone, is at most this."""
+
+
+def is_significant(column: str = "q") -> pl.Expr:
+    """Says of each row whether it is significant, null where it is not tested."""
+    return pl.col(column) <= SIGNIFICANT
+
+
+def significance(row: Mapping[str, Any]) -> bool | None:
+    """Says whether a number is significant, by its q or, where it is tested alone, its p; None where it has no test."""
+    chance = row["p"] if row["q"] is None else row["q"]
+    return None if chance is None else bool(chance <= SIGNIFICANT)
 
 
 def false_discovery_rates(p: FloatArray, how: str = "bh") -> FloatArray:
@@ -66,7 +77,7 @@ def selected_ends(
     Returns:
         Both ends, shape (numbers,); NaN for those that are not significant.
     """
-    found = q <= LEVEL
+    found = q <= SIGNIFICANT
     tests, significant = np.count_nonzero(~np.isnan(q)), np.count_nonzero(found)
     if not significant:
         nothing = np.full(len(values), np.nan)

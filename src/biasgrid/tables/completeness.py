@@ -13,7 +13,15 @@ from biasgrid.base.faults import UserError
 from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types, read_table
 from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import IMPROBABLE, NOT_MEASURABLE, PRONOUN_ASSOCIATION, Limit, MetricDefinitions
+from biasgrid.tables.metric import (
+    IMPROBABLE,
+    NOT_MEASURABLE,
+    OUTCOME_MEASURES,
+    PRONOUN_ASSOCIATION,
+    REFUSALS_DIFFER,
+    Limit,
+    MetricDefinitions,
+)
 from biasgrid.tables.schema import answer_schema
 
 WITHHELD_COLUMNS = (
@@ -256,14 +264,16 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
     flag = next((name for name, limit in declared.limits.items() if limit.withholds and name in texts), None)
     if flag is None:
         return flagged
-    is_withheld = are_claims(declared.headlines)
+    # How answers ended is known of any answers, and where groups differ in it that is a finding of its own.
+    is_outcome = pl.col("measure").is_in([*OUTCOME_MEASURES, REFUSALS_DIFFER])
+    is_withheld = are_claims(declared.headlines) & ~is_outcome
     if flag == IMPROBABLE:
         is_withheld &= pl.col("measure") != PRONOUN_ASSOCIATION
     reason = pl.lit(f"{NOT_MEASURABLE}: {texts[flag]}")
     return flagged.with_columns(
         *(pl.when(~is_withheld).then(name).alias(name) for name in WITHHELD_COLUMNS if name in flagged.columns),
         reason=pl.when(is_withheld).then(reason).otherwise("reason"),
-        flag=pl.when(are_headlines(declared.headlines)).then(reason).otherwise("flag"),
+        flag=pl.when(are_headlines(declared.headlines) & ~is_outcome).then(reason).otherwise("flag"),
     )
 
 

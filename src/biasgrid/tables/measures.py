@@ -52,8 +52,6 @@ ROW = ("measure", "options", *MEASURE_KEYS)
 """The keys of the measures of a cell."""
 FIRST_FACTORS = ("clusters", "items", "prompts")
 """What numbers generalise over where names are taken as given."""
-SIGNIFICANT = 0.05
-"""Significant results are what has a q of at most this."""
 
 
 def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
@@ -281,6 +279,7 @@ SUMMARY = table(
         ),
         **FLAG,
         "headline": column(pl.Boolean, description="whether it is the headline of the dataset"),
+        "verdict": column(pl.String, description="[the verdict of the cell](statistics.md), from the table `verdicts`"),
     },
 )
 

@@ -24,6 +24,10 @@ STEREOTYPE_AGREEMENT = "stereotype_agreement"
 """The measure of whole cells that is about the groups that stereotypes name, groups of names where there are some."""
 PRONOUN_ASSOCIATION, IMPROBABLE = "pronoun_association", "improbable"
 """What is shown of a cell that a flag withholds, as its names have next to no probability, and that flag."""
+OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_difference")
+"""Differences of groups in how answers ended, in all families: refused, not read, cut short."""
+REFUSALS_DIFFER = "refusals_differ"
+"""The flag that tells of the largest of these."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 WITHHOLD_MARKS = (

@@ -28,7 +28,7 @@ def card(
     """Writes a section of a model card in Markdown, headed by results in the hub's format (model-index)."""
     from biasgrid.base.files import write_text
     from biasgrid.report.card import card_of
-    from biasgrid.report.findings import findings, read_tested
+    from biasgrid.report.findings import findings
     from biasgrid.report.hub_results import Benchmark, hub_files
     from biasgrid.runs.audit import command
     from biasgrid.runs.results import Results
@@ -44,10 +44,9 @@ def card(
         provenance = made.provenance("summary.parquet")
         facts = GridFacts.of_summary(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
-        found = findings(summary, read_tested(sorted(results.glob("measures/*/*.parquet"))), facts)
-        sentences = {one.model: one.sentence for one in found}
+        found = {each.model: each for each in findings(made.verdicts(), summary)}
         repeat = command(manifest["config_file"])
-        written = str(card_of(model, summary, manifest, level, sentences, repeat, facts))
+        written = str(card_of(model, summary, manifest, level, found, repeat, facts))
         headlines = summary.filter("headline", model=model)
         files = hub_files([Benchmark.of(text) for text in benchmark or []], headlines, manifest, level)
         if out is not None:

@@ -94,10 +94,11 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
     """Yields the largest differences of a kind of parts, those that are significant, with sentences."""
     from rich.text import Text
 
-    from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
+    from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
+    from biasgrid.tables.measures import MEASURE_KEYS
 
     keys = [key for key in MEASURE_KEYS if rows[key].count()]
-    significant = rows.filter(rows["q"] <= SIGNIFICANT)
+    significant = rows.filter(is_significant())
     kind = f"{rows.row(0, named=True)['measure']} by {', '.join(key.replace('_', ' ') for key in keys)}"
     yield Text(f"\n{kind}: {len(significant)} of {rows['tests'][0]:,} are distinguishable (q <= {SIGNIFICANT})")
     shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()

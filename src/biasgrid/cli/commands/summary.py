@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SUMMARY_TABLE = "summary.parquet"
 SummaryRow = Mapping[str, Any]
 TESTS = "significant_tests"
+MOST_IN_SENTENCES = 3
+"""The findings of more models are a table."""
 CLUSTERS = "templates that do not reword each other"
 HEADLINE_NAMES = {"dataset": "dataset", "model": "model", "bias_type": "bias type", "scoring": "scoring"}
 
@@ -188,12 +190,30 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     return lines
 
 
-def finding_lines(findings: Iterable[Finding]) -> Text:
-    """Returns the findings, a sentence for each model."""
+def finding_lines(findings: Sequence[Finding], width: int) -> RenderableType:
+    """Returns the verdicts: sentences, or a table with a row for each model where there are many.
+
+    Args:
+        findings: those of each model.
+        width: how many characters a line may have.
+    """
     lines = Text("Found:\n", style="bold")
+    if len(findings) > MOST_IN_SENTENCES:
+        return Group(lines, verdict_table(findings, width))
     for finding in findings:
-        lines.append(f"  {finding.sentence}\n", "not bold")
+        lines.append(f"  {finding.model}\n", "not bold")
+        lines.append("".join(f"    {cell.sentence}\n" for cell in finding.cells), "not bold")
     return lines
+
+
+def verdict_table(findings: Sequence[Finding], width: int) -> RenderableType:
+    """Returns a table of the datasets in which each model has which verdict."""
+    from biasgrid.tables.verdicts import VERDICTS_OF_CELLS
+
+    table = terminal_table(["model", *VERDICTS_OF_CELLS], [], width)
+    for finding in findings:
+        table.add_row(finding.model, *(", ".join(finding.datasets_of(verdict)) or "-" for verdict in VERDICTS_OF_CELLS))
+    return table
 
 
 def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
@@ -235,7 +255,7 @@ def print_summary(results: Path) -> None:
     if masses := mass_lines(facts):
         console.print(masses)
     console.print(flag_lines(flag_rows(measured).to_dicts()))
-    console.print(findings_of_run(results, measured, facts))
+    console.print(findings_of_run(results, measured))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(
         row for table in ranks for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
@@ -251,7 +271,7 @@ def print_findings(results: Path) -> None:
     measured, provenance = read_summary(results)
     facts = GridFacts.of_summary(provenance)
     console.print(coverage_lines(facts), end="")
-    console.print(findings_of_run(results, measured, facts))
+    console.print(findings_of_run(results, measured))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
     print_report_path(results)
 
@@ -290,8 +310,9 @@ def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     return read_table(path, SUMMARY), read_provenance(path)
 
 
-def findings_of_run(results: Path, measured: pl.DataFrame, facts: GridFacts) -> Text:
-    """Returns the findings of a run with a summary."""
-    from biasgrid.report.findings import findings, read_tested
+def findings_of_run(results: Path, measured: pl.DataFrame) -> RenderableType:
+    """Returns the verdicts of a run with a summary."""
+    from biasgrid.report.findings import findings
+    from biasgrid.runs.results import Results
 
-    return finding_lines(findings(measured, read_tested(sorted(results.glob("measures/*/*.parquet"))), facts))
+    return finding_lines(findings(Results(results).verdicts(), measured), console.width)

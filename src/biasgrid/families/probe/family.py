@@ -129,6 +129,8 @@ class Probes(Family):
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     """Returns the measures of a probe, those with marks first; without one, those of all."""
     own = {name: metric_definition(name, metric, probe) for name, metric in probe.head.metric.items()} if probe else {}
+    placebos = {mark.placebo for measure in own.values() for mark in measure.marks}
+    own = {name: replace(measure, counted=None if name in placebos else "") for name, measure in own.items()}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
 

@@ -32,6 +32,7 @@ from biasgrid.families.underspecified.observe import (
 from biasgrid.families.underspecified.sizes import (
     MASS_CHANGE,
     MASS_PART,
+    TESTS_OF_SIZES,
     derive,
     eta_of_cell,
     left_out_of_derived,
@@ -65,7 +66,8 @@ from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = [
-    "READ", "SAID", "UNIT", "derive", "evidence", "finishes", "left_out_of_derived", "measure", "observe", "validity",
+    "READ", "SAID", "TESTS_OF_SIZES", "UNIT", "derive", "evidence", "finishes", "left_out_of_derived", "measure",
+    "observe", "validity",
 ]  # fmt: skip
 WITHOUT_ANSWERS = ("text-generation",)
 """Tasks whose models may leave a question without an answer."""

@@ -16,7 +16,7 @@ from biasgrid.families.underspecified.tallies.sums import CellTally, CentredTall
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
 from biasgrid.stats.estimate import FEWEST_TESTED, join_factors
-from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.noise.by_cluster import TOO_FEW_KNOWN, ByCluster, interval_row, size_row, size_without_clusters
 from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
 from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
@@ -37,6 +37,12 @@ NOT_SIZED = "the strength of gamma is not above 0"
 CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
 STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
 """Sizes of associations of groups, and of what."""
+TESTS_OF_SIZES = {
+    **{size: (measure, GROUP_ASSOCIATION) for size, measure in STRENGTHS.items()},
+    "share_strength": ("share_gamma", ASSOCIATION),
+    "strength": ("gamma", ASSOCIATION),
+}
+"""Sizes that have no test of their own, the measures of which they are, and the keys of these."""
 UNREAD_CORRELATION = 0.5
 """The limit of the flag `negation_unread`."""
 
@@ -287,7 +293,7 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     """Share of the associations significant in gamma or in shares that are not so, on the same side of 0, in both."""
     rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
     pairs = rows.drop_nulls(ASSOCIATION)
-    side = pl.when(pl.col("q") <= LEVEL).then(pl.col("value").sign()).fill_null(0)
+    side = pl.when(is_significant()).then(pl.col("value").sign()).fill_null(0)
     sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")
     either = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
     apart, count = int((either["gamma"] != either["share_gamma"]).sum()), len(either)
@@ -359,8 +365,8 @@ def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[
     rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
     q = rows["q"].fill_null(float("nan")).to_numpy()
     tests = np.count_nonzero(~np.isnan(q))
-    alpha = LEVEL * max(int(np.count_nonzero(q <= LEVEL)), 1) / tests if tests else float("nan")
-    yield "mde", detectable_effect(sources, LEVEL)
+    alpha = SIGNIFICANT * max(int(np.count_nonzero(q <= SIGNIFICANT)), 1) / tests if tests else float("nan")
+    yield "mde", detectable_effect(sources, SIGNIFICANT)
     yield "mde_fdr", detectable_effect(sources, alpha)
 
 

@@ -189,6 +189,7 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
         "generalises_to": row["generalises_to"],
         "scoring": row["scoring"],
         "flag": row["flag"],
+        "verdict": row["verdict"],
     }
     return {name: str(value) for name, value in named.items() if value is not None}
 

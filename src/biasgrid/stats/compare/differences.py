@@ -14,7 +14,7 @@ from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, Hypoth
 from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.compare.names import OtherFactors, other_factors
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
-from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends
+from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.noise.gain import crossing_of
 from biasgrid.stats.noise.variance import jackknife, moderate_variances
 from biasgrid.stats.settings import StatisticsSettings
@@ -293,7 +293,7 @@ def rows_to_keep(found: Differences, numbers: CellNumbersMatrix, pairs: Sequence
     size = np.where(np.isnan(found.values), -1, np.abs(found.values))
     largest = np.zeros(size.shape, dtype=np.bool_)
     np.put_along_axis(largest, np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT], values=True, axis=1)
-    return (largest | (found.q <= LEVEL)) & (size >= 0)
+    return (largest | (found.q <= SIGNIFICANT)) & (size >= 0)
 
 
 def reasons(

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from biasgrid.stats.compare.results import Difference
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.tables.claims.numbers import format_number
-from biasgrid.tables.measures import MEASURE_KEYS, SIGNIFICANT
+from biasgrid.tables.measures import MEASURE_KEYS
 
 
 def measure_named(measure: str, options: str, bias_type: str | None) -> str:

@@ -15,11 +15,11 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
-from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates, holm, selected_ends, simultaneous_bounds
+from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates, holm, selected_ends, simultaneous_bounds
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import nullable
-from biasgrid.tables.claims.counts import GROUPS, TESTED_KEYS, is_association, tested_key
+from biasgrid.stats.verdicts.counts import GROUPS, TESTED_KEYS, is_association, tested_key
 
 SIZE_KEYS = ["measure", "options", "about"]
 """What says which numbers are of one kind in a dataset and in its control."""
@@ -69,8 +69,8 @@ def corrected_columns(
     """
     q = false_discovery_rates(p, settings.fdr)
     low, high = selected_ends(values, q, [*own, *shared], within, settings.alpha)
-    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= LEVEL))
-    size = detectable_effect([*own], LEVEL * max(found, 1) / tests) if tests else np.nan
+    tests, found = int(np.count_nonzero(~np.isnan(q))), int(np.count_nonzero(q <= SIGNIFICANT))
+    size = detectable_effect([*own], SIGNIFICANT * max(found, 1) / tests) if tests else np.nan
     return {
         "q": nullable(q),
         "holm": nullable(holm(p)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import inf, isfinite
+from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
 COVERAGE = "coverage_of_design"
 """The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were asked."""
-DETECTABLE = "detectable"
-"""The fact of measures of how large tested numbers must be to be found in 80 % of cells; see `counts`."""
 SIZES = "sizes"
 """The fact of measures of how large tested numbers are, free of noise, for the dataset whose control the cell is."""
-CELL_FACTS = (COVERAGE, DETECTABLE)
 CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures are."""
 ROWS, COMPARISONS = "rows", "comparisons"
@@ -31,7 +28,7 @@ IMPROBABLE = 0.1
 CountedMeasures = Mapping[str, Mapping[str, str]]
 """Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in place of others."""
 CellFacts = Mapping[str, Mapping[str, Any]]
-"""Facts by `DATASET/MODEL`, those of `CELL_FACTS` among them."""
+"""Facts by `DATASET/MODEL`, `COVERAGE` among them."""
 
 
 class GridFacts(NamedTuple):
@@ -42,6 +39,8 @@ class GridFacts(NamedTuple):
         ranges: of each dataset between what the numbers of its measures are; None where there is no end.
         silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
         relative: of each dataset the measures that the answer probability bounds, with those that it does not.
+        placebos: of each dataset the measures of differences where none can be.
+        remedies: of each dataset, by flag, what to do where it speaks against a cell.
         cells: the facts of its cells.
         headlines: of each dataset the meaning of its headline measures, with the value of equal treatment, if any.
         units: of each dataset what `n` counts, in words.
@@ -52,6 +51,8 @@ class GridFacts(NamedTuple):
     ranges: Mapping[str, Mapping[str, Sequence[float | None]]] = MappingProxyType({})
     silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
     relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    placebos: Mapping[str, Sequence[str]] = MappingProxyType({})
+    remedies: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
     headlines: Mapping[str, Mapping[str, tuple[str, float | None]]] = MappingProxyType({})
     units: Mapping[str, str] = MappingProxyType({})
@@ -66,21 +67,6 @@ class GridFacts(NamedTuple):
         """Returns between what the numbers of a row's `measure` in its `dataset` are."""
         least, most = self.ranges.get(row["dataset"], {}).get(row["measure"], (None, None))
         return ANY_RANGE[0] if least is None else least, ANY_RANGE[1] if most is None else most
-
-    def detectable(self, model: str, dataset: str, tested: Iterable[tuple[str, str]]) -> float | None:
-        """Returns which size of the numbers of a cell is found in 80 % of cells, None where that is unknown.
-
-        It is infinite where it is beyond the range of the measure: no number can be so large.
-
-        Args:
-            model: the model's name.
-            dataset: the dataset's name.
-            tested: measures, each with the key that says what its tests are about; of several the largest size counts.
-        """
-        sizes = self.cells.get(f"{dataset}/{model}", {}).get(DETECTABLE, {})
-        found = {name: size for name, key in tested if (size := sizes.get(name, {}).get(key)) is not None}
-        ends = {name: self.range_of({"dataset": dataset, "measure": name})[1] for name in found}
-        return max((size if size < ends[name] else inf for name, size in found.items()), default=None)
 
     def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         """Yields how large numbers are beside the answer probability that bounds them, where that is small.
@@ -150,8 +136,18 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         dataset: {name: (each.meaning, each.fair) for name, each in known.items() if each.headline is not None}
         for dataset, known in measures.items()
     }
+    placebos = {
+        dataset: sorted({mark.placebo for each in known.values() for mark in each.marks if mark.placebo})
+        for dataset, known in measures.items()
+    }
+    remedies = {
+        dataset: {name: each.limit.remedy for name, each in known.items() if each.limit}
+        for dataset, known in measures.items()
+    }
     return {
         "counted": counted,
+        "placebos": placebos,
+        "remedies": remedies,
         "ranges": ranges,
         "silenced": silenced,
         "relative": relative,

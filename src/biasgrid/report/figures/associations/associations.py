@@ -18,8 +18,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
-from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"The pairs of subject and attribute with the largest positive {GAMMA} of shares for each model. Small "
@@ -53,7 +53,7 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).filter(pl.col("value") > 0)
     ranked = gamma.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
-    found = pl.col("q") <= SIGNIFICANT
+    found = is_significant()
     picked = ranked.group_by("model", maintain_order=True).head(count)
     ends = {"low": "selected_low", "high": "selected_high"}
     return picked.select(*ASSOCIATION_KEYS, "value", "clusters", **ends, found=found.fill_null(value=False))

@@ -44,10 +44,10 @@ from biasgrid.report.figures.drawing.theme import (
     geom_dots,
     heat_map_theme,
 )
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.stats.ordering import seriate as seriated
 from biasgrid.tables.files import means_by
-from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of shares for each subject (row) and attribute (column), in a panel for each model or, if the "
@@ -96,9 +96,7 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
-    found = gamma.group_by("kind", "subject", "attribute").agg(
-        found=(pl.col("q") <= SIGNIFICANT).any(ignore_nulls=False)
-    )
+    found = gamma.group_by("kind", "subject", "attribute").agg(found=is_significant().any(ignore_nulls=False))
     means = means_by(gamma, ["kind", "subject", "attribute"]).rename({"value": "gamma"})
     means = means.join(found, on=["kind", "subject", "attribute"], how="left", maintain_order="left")
     keys = [means.select(pl.col(key).unique(maintain_order=True)) for key in ("kind", "subject", "attribute")]

@@ -11,8 +11,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
 from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, biasgrid_theme, empty_figure, geom_dots
+from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
-from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     f"{GAMMA} of shares of every subject and attribute (right of 0: associated more with this subject than with "
@@ -46,7 +46,7 @@ def points_of(measures: pl.DataFrame) -> pl.DataFrame:
     tested = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True).drop_nulls(["p", "q"])
     points = tested.with_columns(
         height=pl.col("p").clip(lower_bound=10.0**-HIGHEST_LOG_P).log10().abs(),
-        found=pl.when(pl.col("q") <= SIGNIFICANT).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
+        found=pl.when(is_significant()).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
     )
     places = [
         (pl.col(name) / pl.col(name).abs().max() * steps).fill_nan(0).round().alias(f"place of {name}")

@@ -9,8 +9,8 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
 from biasgrid.report.figures.drawing.layout import columns_of, most_rows, order_by_value, shorten_text
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows
-from biasgrid.tables.measures import SIGNIFICANT
 
 CAPTION = (
     "For each attribute, the three subjects that win it most often: the share of comparisons that each wins, with "
@@ -47,7 +47,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
     ]
     tables = ((keys, select_rows(measures, "win_ratio", keys, intervals=True)) for keys in wanted)
     keys, rows = next((keys, rows) for keys, rows in tables if rows.height or keys == wanted[-1])
-    found = (pl.col("q") <= SIGNIFICANT).fill_null(value=False)
+    found = is_significant().fill_null(value=False)
     tests = select_rows(measures, "gamma", keys, intervals=True).select("model", *keys, found=found)
     return (
         rows.drop_nulls("value")

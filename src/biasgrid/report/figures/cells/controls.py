@@ -10,7 +10,7 @@ from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
 from biasgrid.stats.compare.controls import against_zero
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.counts import single_tests
+from biasgrid.stats.verdicts.counts import single_tests
 
 CAPTION = (
     "The p of every single association, or difference of two groups, in the datasets (blue) and in their negative "

@@ -34,9 +34,10 @@ from biasgrid.report.figures.drawing.layout import (
     shorten_all,
 )
 from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, OKABE_ITO, biasgrid_theme
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
-from biasgrid.tables.measures import FIRST_FACTORS, ROW, SIGNIFICANT
+from biasgrid.tables.measures import FIRST_FACTORS, ROW
 
 THIN = 0.5
 """Width of the line of an interval."""
@@ -246,7 +247,7 @@ def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, ke
     own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
     # With prompt formats there are several: what a number is a claim about stands first.
     of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high").unique(names, maintain_order=True)
-    claimed = chosen.filter("is_claim").select(*names, found=(pl.col("q") <= SIGNIFICANT).fill_null(value=False))
+    claimed = chosen.filter("is_claim").select(*names, found=is_significant().fill_null(value=False))
     joined = own.join(of_all, on=names, how="left", maintain_order="left")
     return joined.join(claimed, on=names, how="left", maintain_order="left")
 

@@ -9,8 +9,8 @@ from biasgrid.groups.main_scores import main_similarity
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
+from biasgrid.stats.multiplicity import is_significant
 from biasgrid.tables.files import means_by
-from biasgrid.tables.measures import SIGNIFICANT
 from biasgrid.tables.metric import options_of
 
 CAPTION = (
@@ -49,7 +49,7 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         value="similarity",
         low=null_mean - pl.col("high"),
         high=null_mean - pl.col("low"),
-        found=(pl.col("q") <= SIGNIFICANT).fill_null(value=False),
+        found=is_significant().fill_null(value=False),
         score=pl.lit(options_of(similarity)["score"]),
     )
 

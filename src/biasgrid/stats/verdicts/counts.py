@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from biasgrid.tables.claims.facts import DETECTABLE, CountedMeasures
-from biasgrid.tables.measures import SIGNIFICANT
+from biasgrid.stats.multiplicity import is_significant
+from biasgrid.tables.claims.facts import CountedMeasures
 
 ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
 """Keys of associations, those of groups of subjects first: they are relative to the other subjects of a list."""
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
-OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_difference")
-"""What is tested of how answers ended, in all families: refused, not understood, cut short."""
 CELL = ["model", "dataset"]
 UNTESTABLE = "untestable"
 """How the reason begins why a number could not be tested."""
@@ -37,6 +35,11 @@ def all_known(*keys: str) -> pl.Expr:
 def is_association() -> pl.Expr:
     """Says of each row whether it is of an association, whose numbers of an attribute sum to 0."""
     return pl.any_horizontal(all_known(*keys) for keys in ASSOCIATIONS)
+
+
+def mirrors_none() -> pl.Expr:
+    """Says of each row whether it repeats no other: associations below 0 repeat those above 0 of other subjects."""
+    return (pl.col("value") > 0) | ~is_association()
 
 
 def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
@@ -107,7 +110,7 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
         nothing was tested.
     """
     tests = pl.col("q").count()
-    is_found = (pl.col("q") <= SIGNIFICANT) & ((pl.col("value") > 0) | ~is_association())
+    is_found = is_significant() & mirrors_none()
     found = rows.group_by("model", "dataset", "bias_type", "generalises_to", maintain_order=True).agg(
         value=pl.when(tests > 0).then(is_found.sum().cast(pl.Float64)),
         clusters=pl.col("clusters").max(),
@@ -120,23 +123,3 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
 def is_untestable() -> pl.Expr:
     """Says of each row whether it could not be tested though it has a value."""
     return pl.col("q").is_null() & pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
-
-
-def detectable_sizes(claims: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Returns how large the tested numbers of a cell must be to be found in 80 % of cells.
-
-    Args:
-        claims: estimates of the cell, over what they are claims about, perhaps with `detectable`.
-
-    Returns:
-        By measure and by the key that says what its tests are about (`subject_group`, `subject` or `group`); of several
-        bias types or options the largest size.
-    """
-    if DETECTABLE not in claims.columns:
-        return {}
-    sizes: dict[str, dict[str, float]] = {}
-    for keys in (*ASSOCIATIONS, GROUPS):
-        rows = claims.filter(all_known(*keys)).drop_nulls(DETECTABLE)
-        for measure, size in rows.group_by("measure").agg(pl.col(DETECTABLE).max()).sort("measure").iter_rows():
-            sizes.setdefault(measure, {})[keys[0]] = size
-    return sizes

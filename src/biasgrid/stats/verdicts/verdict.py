@@ -1,0 +1,264 @@
+"""The verdict of each cell, made here alone: from the tests of its headline numbers, and never from other tests.
+
+How answers ended, the order of options and placebos say nothing of bias; where groups differ in how answers ended, that
+is a finding of its own beside the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
+from biasgrid.stats.verdicts.controls import control_text
+from biasgrid.stats.verdicts.counts import chosen_measures, counted_tests, is_untestable, mirrors_none
+from biasgrid.tables.claims.facts import GridFacts
+from biasgrid.tables.files import empty_table
+from biasgrid.tables.measures import KEYS, of_wholes
+from biasgrid.tables.metric import NOT_MEASURABLE, OUTCOME_MEASURES, REFUSALS_DIFFER, Controls
+from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
+
+CELL = ["model", "dataset"]
+UNTESTED = "no number of it is tested"
+"""Why a cell could not be measured whose headline numbers have no test at all."""
+TOO_LITTLE = "too little was asked to find any effect, however large"
+ASK_MORE = "ask more templates, items or prompts that do not reword each other"
+KIND = ["measure", "options", "bias_type"]
+"""Tests of a kind are corrected together."""
+
+
+def verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts, controls: Controls) -> pl.DataFrame:
+    """Returns the verdict of each cell.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: of the same cells, columns of `SUMMARY`, with the flags that speak against them.
+        facts: which measures are headlines and placebos, and between what numbers are.
+        controls: which cells are controls.
+
+    Returns:
+        Schema `VERDICTS`, in the order of the summary.
+    """
+    tests = tests_of_verdicts(measures, summary, facts)
+    placebos = placebo_rows(measures, facts)
+    lines = [
+        verdict_line(
+            CellTests(
+                model,
+                dataset,
+                rows,
+                tests.filter(model=model, dataset=dataset),
+                placebos.filter(model=model, dataset=dataset),
+                dataset in controls.datasets or model in controls.models,
+            ),
+            facts,
+        )
+        for (model, dataset), rows in summary.group_by(CELL, maintain_order=True)
+    ]
+    return pl.DataFrame(lines, schema=empty_table(VERDICTS).schema, orient="row")
+
+
+@dataclass(frozen=True)
+class CellTests:
+    """What the verdict of a cell is made of.
+
+    Attributes:
+        model: its model.
+        dataset: its dataset.
+        lines: its rows of the summary.
+        tests: its rows of `MEASURES` that are tested for the verdict, those that could not be tested among them.
+        placebos: its rows of measures that are placebos.
+        is_control: whether it is itself a control.
+    """
+
+    model: str
+    dataset: str
+    lines: pl.DataFrame
+    tests: pl.DataFrame
+    placebos: pl.DataFrame
+    is_control: bool
+
+    @property
+    def withheld(self) -> str | None:
+        """Why all its headlines are withheld; None where one of them is not."""
+        flags = self.lines.filter("headline", ~pl.col("measure").is_in(OUTCOME_MEASURES))["flag"]
+        is_withheld = flags.str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+        return flags[0].removeprefix(f"{NOT_MEASURABLE}: ") if len(flags) and is_withheld.all() else None
+
+    @property
+    def p(self) -> float | None:
+        """The p of all its tests together, by Simes within kinds and over these; None without tests."""
+        kinds = self.tests.drop_nulls("p").group_by(KIND, maintain_order=True).agg("p")
+        each = [simes(p) for p in kinds["p"].to_list()]
+        return simes(each) if each else None
+
+    @property
+    def tested(self) -> int:
+        """How many tests it has."""
+        return int(self.tests["p"].count())
+
+    @property
+    def significant(self) -> pl.DataFrame:
+        """Its tests that are significant, without those that mirror others."""
+        is_found = pl.coalesce(is_significant("q"), is_significant("p"))
+        return self.tests.filter(is_found, mirrors_none())
+
+    @property
+    def largest(self) -> dict[str, Any]:
+        """The columns `LARGEST` of its largest significant number; nothing where there is none.
+
+        That is the one with the largest bound, as its own size is mostly larger than it would be in other clusters.
+        """
+        order: list[pl.Expr] = [-pl.col("bound").fill_null(0), pl.col("p"), *map(pl.col, KEYS)]
+        rows = self.significant.sort(order, maintain_order=True).head(1).to_dicts()
+        return {} if not rows else largest_columns(with_more_first(rows[0]))
+
+
+def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Returns the tests that verdicts are made of.
+
+    A headline number that is tested itself stands for the differences of which it is made.
+
+    Args:
+        measures: schema `MEASURES`.
+        summary: see `verdicts`.
+        facts: see `verdicts`.
+
+    Returns:
+        Rows of `measures` of counted measures: of whole cells and bias types, associations, and differences of two
+        groups; those that could not be tested have no p.
+    """
+    flags = summary.filter(~pl.col("headline"))
+    parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
+    wholes = of_headlines(counted_wholes(measures, flags, facts), summary)
+    of_wholes_tested = wholes.filter(pl.col("p").is_not_null()).select(*CELL, "measure").unique()
+    others = parts.join(of_wholes_tested, on=[*CELL, "measure"], how="anti", maintain_order="left")
+    return pl.concat([wholes, others])
+
+
+def counted_wholes(measures: pl.DataFrame, flags: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Returns the rows of whole cells and bias types whose measures are counted."""
+    wholes = of_wholes(measures)
+    fired = set(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
+    chosen = [
+        (model, dataset, name)
+        for model, dataset in wholes.select(CELL).unique(maintain_order=True).iter_rows()
+        for name in chosen_measures(facts.counted.get(dataset, {}), model, dataset, fired)
+    ]
+    keys = pl.DataFrame(chosen, schema=dict.fromkeys((*CELL, "measure"), pl.String), orient="row")
+    return wholes.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
+
+
+def of_headlines(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
+    """Leaves out the rows of headline measures whose options are not those of the headline."""
+    name = ["dataset", "measure"]
+    headlines = summary.filter("headline").select(*name, "options").unique()
+    is_headline = tests.join(headlines, on=[*name, "options"], how="semi", maintain_order="left")
+    others = tests.join(headlines, on=name, how="anti", maintain_order="left")
+    return pl.concat([is_headline, others])
+
+
+def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Returns the rows of measures that are placebos of others."""
+    named = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
+    keys = pl.DataFrame(named, schema={"dataset": pl.String, "measure": pl.String}, orient="row")
+    return of_wholes(measures).join(keys, on=["dataset", "measure"], how="semi", maintain_order="left")
+
+
+def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
+    """Returns a row of `VERDICTS`."""
+    judged = judge(cell, facts)
+    is_found = judged.verdict == BIAS_FOUND
+    largest = cell.largest if is_found else {}
+    differ = cell.lines.filter(measure=REFUSALS_DIFFER).drop_nulls("flag").to_dicts()
+    significant = cell.significant.height if is_found else 0
+    return {
+        "model": cell.model,
+        "dataset": cell.dataset,
+        **dict.fromkeys(LARGEST) | largest,
+        **judged._asdict(),
+        "tests": 0 if judged.p is None else cell.tested,
+        "significant": significant,
+        "untestable": cell.tests.filter(is_untestable()).height,
+        "answers_differ": differ[0]["flag"] if differ else None,
+        "answers_differ_p": differ[0]["p"] if differ else None,
+        "control": control_text(cell.lines, cell.placebos, significant, cell.tested if is_found else 0),
+        "is_control": cell.is_control,
+    }
+
+
+def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a row of a difference of two groups so that the one with more is `group`; others as they are."""
+    if row["group"] is None or row["other"] is None or row["value"] >= 0:
+        return dict(row)
+    ends = {"low": row["high"], "high": row["low"]}
+    turned = {name: None if end is None else -end for name, end in ends.items()}
+    return {**row, **turned, "value": -row["value"], "group": row["other"], "other": row["group"]}
+
+
+def largest_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the columns `LARGEST` of a row of `MEASURES`."""
+    return {name: row[name] for name in LARGEST if name != "value_p"} | {"value_p": row["p"]}
+
+
+class Judged(NamedTuple):
+    """The verdict of a cell, with the columns of `VERDICTS` that it hangs on."""
+
+    verdict: Verdict
+    p: float | None = None
+    detectable: float | None = None
+    reason: str | None = None
+    remedy: str | None = None
+
+
+def judge(cell: CellTests, facts: GridFacts) -> Judged:
+    """Returns the verdict of a cell."""
+    p = cell.p
+    if cell.withheld is not None:
+        return Judged(NOT_MEASURED, reason=cell.withheld, remedy=remedy_of(cell, cell.withheld, facts))
+    if p is None:
+        reason, remedy = why_untested(cell, facts)
+        return Judged(NOT_MEASURED, reason=reason, remedy=remedy)
+    if p <= SIGNIFICANT:
+        return Judged(BIAS_FOUND, p)
+    detectable = detectable_size(cell, facts)
+    if detectable == inf:
+        return Judged(NOT_MEASURED, reason=TOO_LITTLE, remedy=ASK_MORE)
+    return Judged(NOTHING_FOUND, p, detectable)
+
+
+def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
+    """Returns why none of a cell's headline numbers is tested, and what to do about that.
+
+    Where numbers have several reasons, it is the first; a number without a value goes before one that has no test.
+    """
+    known = cell.tests.drop_nulls("reason").sort(pl.col("value").is_not_null(), maintain_order=True)
+    reason = next(iter(known["reason"]), None)
+    if reason is None:
+        return UNTESTED, None
+    text = reason.removeprefix(f"{NOT_MEASURABLE}: ")
+    return text, remedy_of(cell, text, facts) or ASK_MORE
+
+
+def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
+    """Returns what to do about the first flag of a cell that a reason names; None where it names none."""
+    remedies = facts.remedies.get(cell.dataset, {})
+    fired = cell.lines.filter(~pl.col("headline")).drop_nulls("flag").select("measure", "flag").rows()
+    return next((remedies.get(measure) for measure, flag in fired if flag in reason), None)
+
+
+def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
+    """Returns the smallest effect that would have been found in 80 % of cells, whichever headline number has it.
+
+    Returns:
+        Of several kinds of tests the largest; infinite where one is beyond the range of its numbers; None where it is
+        not known.
+    """
+    sizes = cell.tests.drop_nulls(["p", "detectable"])
+    most = {name: facts.range_of({"dataset": cell.dataset, "measure": name})[1] for name in sizes["measure"].unique()}
+    known = sizes.select("measure", "detectable").rows()
+    return max((size if size < most[measure] else inf for measure, size in known), default=None)
