@@ -9,7 +9,8 @@ import polars as pl
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.numbers import format_number, format_p
+from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.numbers import format_number, format_p, number_in_words
 from biasgrid.tables.metric import options_of
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
@@ -54,40 +55,45 @@ class Finding(NamedTuple):
         return [cell.row["dataset"] for cell in self.cells if cell.row["verdict"] == verdict]
 
 
-def findings(verdicts: pl.DataFrame, summary: pl.DataFrame) -> list[Finding]:
+def findings(verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts = NO_FACTS) -> list[Finding]:
     """Returns the findings of each model.
 
     Args:
         verdicts: schema `VERDICTS`.
         summary: schema `SUMMARY`, of the same cells.
+        facts: how much was asked, and how numbers are put into words.
 
     Returns:
         A finding per model, in the order of the verdicts.
     """
     return [
-        finding_of_model(model, verdicts.filter(model=model), summary.filter(model=model))
+        finding_of_model(model, verdicts.filter(model=model), summary.filter(model=model), facts)
         for model in values_in_order(verdicts, "model")
     ]
 
 
-def finding_of_model(model: str, verdicts: pl.DataFrame, summary: pl.DataFrame) -> Finding:
+def finding_of_model(model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> Finding:
     """Returns the findings of a model; see `findings`."""
     measured = verdicts.filter(~pl.col("is_control"))
     shown = measured if len(measured) else verdicts
     cells = [
-        CellFinding(row, list(parts_of_cell(row, summary.filter(dataset=row["dataset"])))) for row in shown.to_dicts()
+        CellFinding(row, list(parts_of_cell(row, summary.filter(dataset=row["dataset"]), facts)))
+        for row in shown.to_dicts()
     ]
     return Finding(model, cells)
 
 
-def parts_of_cell(row: VerdictRow, lines: pl.DataFrame) -> Iterator[str]:
+def parts_of_cell(row: VerdictRow, lines: pl.DataFrame, facts: GridFacts) -> Iterator[str]:
     """Yields the parts of the sentence about a cell.
 
     Args:
         row: its row of `VERDICTS`.
         lines: its rows of `SUMMARY`.
+        facts: see `findings`.
     """
-    yield from verdict_parts(row)
+    yield from verdict_parts(row, facts)
+    if asked := facts.asked_text(row["model"], row["dataset"]):
+        yield f"asked: {asked}"
     if row["answers_differ"]:
         yield f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
     if row["is_control"]:
@@ -101,7 +107,7 @@ def parts_of_cell(row: VerdictRow, lines: pl.DataFrame) -> Iterator[str]:
         yield from warning_parts(lines)
 
 
-def verdict_parts(row: VerdictRow) -> Iterator[str]:
+def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
     """Yields the verdict of a cell with what it rests on."""
     claim = f"{row['verdict']} in {row['dataset']}"
     if row["verdict"] == NOT_MEASURED:
@@ -115,6 +121,8 @@ def verdict_parts(row: VerdictRow) -> Iterator[str]:
         yield f"{row['significant']:,} of {row['tests']:,} {'is' if row['significant'] == 1 else 'are'} significant"
     if row["value"] is not None:
         yield f"{LARGEST_LABEL}: {number_text(row)}"
+        if template := facts.words.get(row["dataset"], {}).get(row["measure"]):
+            yield f"that is, {number_in_words(row['value'], template)}"
     if row["detectable"] is not None:
         yield f"an effect of {format_number(row['detectable'])} would have been found in 80 % of such cells"
     if row["untestable"]:

@@ -20,7 +20,7 @@ from biasgrid.report.findings import (
 from biasgrid.report.overview import OverviewTable, overview_tables
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS
+from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS, GridFacts
 from biasgrid.tables.claims.numbers import format_number, format_p
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
@@ -139,7 +139,7 @@ class Screen:
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
     """Returns the content of the first screen."""
-    found = findings(tables.verdicts, tables.summary)
+    found = findings(tables.verdicts, tables.summary, run.facts)
     screens = {each.name: screen_of(each) for each in run.datasets}
     rows = [
         finding_row(cell.row, run, tables.summary.filter(model=each.model, dataset=cell.row["dataset"]))
@@ -191,17 +191,17 @@ def tiles_of(
     ]
     claims, evidence = ([tile for tile in tiles if tile["is_evidence"] == shown] for shown in (False, True))
     lines = tables.summary.filter(model=model, dataset=dataset)
-    verdicts = [verdict_tile(row) for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()]
+    verdicts = [verdict_tile(row, run.facts) for row in tables.verdicts.filter(model=model, dataset=dataset).to_dicts()]
     return [*claims, *verdicts, coverage_tile(run, model, dataset, lines), *evidence]
 
 
-def verdict_tile(row: VerdictRow) -> dict[str, Any]:
+def verdict_tile(row: VerdictRow, facts: GridFacts) -> dict[str, Any]:
     """Returns the tile of a cell's verdict."""
     return {
         "label": "Verdict",
         "number": row["verdict"],
         "what": test_text(row),
-        "said": f"{'. '.join(part[:1].upper() + part[1:] for part in verdict_parts(row))}.",
+        "said": f"{'. '.join(part[:1].upper() + part[1:] for part in verdict_parts(row, facts))}.",
     }
 
 
@@ -291,19 +291,19 @@ def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> Finding
         row["verdict"],
         test_text(row),
         None if row["value"] is None else largest_of(row, dataset),
-        more_of(row),
+        more_of(row, run.facts),
         differ,
         row["control"] or NO_CONTROL_MEASURED,
         [dataset.measures[flag].title for flag in flags_of(row, lines)],
     )
 
 
-def more_of(row: VerdictRow) -> str:
+def more_of(row: VerdictRow, facts: GridFacts) -> str:
     """Returns what would have been found in a cell, or why it could not be measured and what to do."""
     if row["verdict"] == NOT_MEASURED:
         parts = [row["reason"], *filter(None, [row["remedy"]])]
     else:
-        _, *parts = verdict_parts({**row, "value": None})
+        _, *parts = verdict_parts({**row, "value": None}, facts)
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts)
 
 

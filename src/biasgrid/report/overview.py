@@ -27,7 +27,7 @@ from biasgrid.tables.claims.numbers import (
     with_minus,
 )
 from biasgrid.tables.measures import MEASURE_KEYS
-from biasgrid.tables.metric import NOT_MEASURABLE
+from biasgrid.tables.metric import NOT_MEASURABLE, Measure
 from biasgrid.tables.verdicts import BIAS_FOUND
 
 ENDS = ("value", "low", "high")
@@ -51,6 +51,7 @@ class Column(NamedTuple):
         dataset: the dataset's name.
         title: its title.
         about: what its numbers are about, in a few words.
+        asked: how little of the dataset was asked; empty where all was.
         bias_type: the bias type whose largest difference it shows, None where it shows a measure of the whole cell.
         measures: the measures that it shows, with the unit of those that are not in that of the first.
         is_claim: whether it is what is claimed; else it is evidence, which has no colour.
@@ -60,6 +61,7 @@ class Column(NamedTuple):
     dataset: str
     title: str
     about: str
+    asked: str
     bias_type: str | None
     measures: Mapping[str, str]
     is_claim: bool
@@ -143,6 +145,7 @@ class OverviewTable(NamedTuple):
         models: the names of its models.
         boxes: of each model its boxes, None where nothing was asked.
         axes: the ends of the axis of each column.
+        legend: what the numbers are, and which of them is equal treatment, a sentence for each measure.
     """
 
     title: str
@@ -151,11 +154,15 @@ class OverviewTable(NamedTuple):
     models: Sequence[str]
     boxes: Mapping[str, Sequence[Box | None]]
     axes: Sequence[tuple[float, float]]
+    legend: Sequence[str] = ()
 
     @property
     def heads(self) -> list[tuple[str, str, int]]:
         """Of each dataset its name, its title and how many columns it has."""
-        names = list(dict.fromkeys((column.dataset, column.title) for column in self.columns))
+        titles = {
+            column.dataset: f"{column.title}{f' ({column.asked})' * bool(column.asked)}" for column in self.columns
+        }
+        names = list(titles.items())
         return [(name, title, sum(column.dataset == name for column in self.columns)) for name, title in names]
 
     @property
@@ -202,7 +209,8 @@ def overview_tables(run: ReportRun, tables: ReportTables, screens: Mapping[str, 
             boxes = {model: [cells[column.dataset].box(column, model) for column in columns] for model in models}
             only = ", ".join(dict.fromkeys(kinds[model] for model in models))
             question = cells[names[0]].screen.question if len(parts) == 1 else only
-            made.append(with_axes(OverviewTable(title, question, columns, models, boxes, ())))
+            legend = list(dict.fromkeys(sentence for name in names for sentence in cells[name].legend))
+            made.append(with_axes(OverviewTable(title, question, columns, models, boxes, (), legend)))
     return made
 
 
@@ -240,6 +248,12 @@ def axis_of(numbers: Sequence[float]) -> tuple[float, float]:
 def round_end(end: float) -> float:
     """Returns the end of an axis that holds a number from 0 on; the smallest axis has one, too."""
     return 0.0 if end <= 0 else next((each for each in ROUND_ENDS if each >= end), end)
+
+
+def legend_of(measure: Measure) -> str:
+    """Returns what a measure is, its unit, and the number of equal treatment."""
+    fair = "no number means equal treatment" if measure.fair is None else f"{measure.fair:g} means equal treatment"
+    return f"{measure.title[:1].upper()}{measure.title[1:]} ({measure.unit}): {fair}"
 
 
 @dataclass(frozen=True)
@@ -283,10 +297,32 @@ class DatasetCells:
         shown = [measures for measures in self.screen.columns if known & measures.keys()]
         shown = shown or [{self.first_headline(known): ""}]
         return [
-            Column(name, title, bias_type or self.about(measures, place), bias_type, measures, not place, is_control)
+            Column(
+                name,
+                title,
+                bias_type or self.about(measures, place),
+                self.asked,
+                bias_type,
+                measures,
+                not place,
+                is_control,
+            )
             for place, measures in enumerate(shown[:1] if is_control else shown)
             for bias_type in values_in_order(headlines.filter(pl.col("measure").is_in([*measures])), "bias_type")
         ]
+
+    @property
+    def legend(self) -> list[str]:
+        """What each measure of its columns is, with its unit and the number of equal treatment."""
+        names = dict.fromkeys(name for column in self.columns for name in column.measures)
+        known = [self.dataset.measures[name] for name in names if name in set(self.rows["measure"])]
+        return [legend_of(measure) for measure in known]
+
+    @property
+    def asked(self) -> str:
+        """How little of the dataset was asked; of models that were asked unlike parts, of each."""
+        texts = [self.run.facts.asked_text(model, self.dataset.name) for model in self.models]
+        return "; ".join(dict.fromkeys(filter(None, texts)))
 
     def first_headline(self, known: Collection[str]) -> str:
         """Returns the first headline that has a value of equal treatment; without one the first of all."""

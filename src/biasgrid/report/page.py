@@ -73,7 +73,6 @@ def content_of(run: ReportRun, tables: ReportTables, figures: Sequence[ReportFig
     return {
         "run": run,
         "trial": run.facts.trial_text(),
-        "asked_in_part": run.facts.coverage_sentences(),
         "policy": bundle.content_security_policy(script),
         # Made by this package and by plugins; what others wrote is within blocks, in letters and digits.
         "script": Markup(script),

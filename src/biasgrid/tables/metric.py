@@ -83,6 +83,8 @@ class Measure:
         range: between what its numbers are, where that is not what its unit says.
         counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
             puts them in place of the others where it speaks against the cell; None of measures that are not counted.
+        in_words: a number of it put into words, with {points} and {percent} of 100, {half} (of 100, if the two sides
+            are 100 together) and {near_half} (the points that log odds are near one half); empty where none are needed.
         relative: of measures that can be no larger than about twice the answer probability of their cell, the measure
             that says the same whatever that is.
     """
@@ -100,6 +102,7 @@ class Measure:
     limit: Limit | None = None
     range: tuple[float, float] | None = None
     counted: str | None = None
+    in_words: str = ""
     relative: str | None = None
 
     def limited(self, value: float | None) -> Measure:
@@ -156,7 +159,7 @@ def options_of(text: str) -> dict[str, str]:
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
-    **dict.fromkeys(("relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
+    **dict.fromkeys(("in_words", "relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
     **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),

@@ -44,7 +44,7 @@ def card(
         provenance = made.provenance("summary.parquet")
         facts = GridFacts.of_summary(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
-        found = {each.model: each for each in findings(made.verdicts(), summary)}
+        found = {each.model: each for each in findings(made.verdicts(), summary, facts)}
         repeat = command(manifest["config_file"])
         written = str(card_of(model, summary, manifest, level, found, repeat, facts))
         headlines = summary.filter("headline", model=model)

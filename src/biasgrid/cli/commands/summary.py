@@ -255,7 +255,7 @@ def print_summary(results: Path) -> None:
     if masses := mass_lines(facts):
         console.print(masses)
     console.print(flag_lines(flag_rows(measured).to_dicts()))
-    console.print(findings_of_run(results, measured))
+    console.print(findings_of_run(results, measured, facts))
     ranks = [read_table(file, RANKS) for file in sorted(results.glob("ranks/*.parquet"))]
     if order := rank_lines(
         row for table in ranks for row in main_ranks(measured, table, facts.silenced).iter_rows(named=True)
@@ -271,7 +271,7 @@ def print_findings(results: Path) -> None:
     measured, provenance = read_summary(results)
     facts = GridFacts.of_summary(provenance)
     console.print(coverage_lines(facts), end="")
-    console.print(findings_of_run(results, measured))
+    console.print(findings_of_run(results, measured, facts))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)
     print_report_path(results)
 
@@ -310,9 +310,9 @@ def read_summary(results: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     return read_table(path, SUMMARY), read_provenance(path)
 
 
-def findings_of_run(results: Path, measured: pl.DataFrame) -> RenderableType:
+def findings_of_run(results: Path, measured: pl.DataFrame, facts: GridFacts) -> RenderableType:
     """Returns the verdicts of a run with a summary."""
     from biasgrid.report.findings import findings
     from biasgrid.runs.results import Results
 
-    return finding_lines(findings(Results(results).verdicts(), measured), console.width)
+    return finding_lines(findings(Results(results).verdicts(), measured, facts), console.width)

@@ -40,6 +40,7 @@ class GridFacts(NamedTuple):
         silenced: of each dataset, by flag, the measures that say nothing where it speaks against a cell.
         relative: of each dataset the measures that the answer probability bounds, with those that it does not.
         placebos: of each dataset the measures of differences where none can be.
+        words: of each dataset how a number of a measure is put into words, see `Measure.in_words`.
         remedies: of each dataset, by flag, what to do where it speaks against a cell.
         cells: the facts of its cells.
         headlines: of each dataset the meaning of its headline measures, with the value of equal treatment, if any.
@@ -52,6 +53,7 @@ class GridFacts(NamedTuple):
     silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({})
     relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     placebos: Mapping[str, Sequence[str]] = MappingProxyType({})
+    words: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     remedies: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
     headlines: Mapping[str, Mapping[str, tuple[str, float | None]]] = MappingProxyType({})
@@ -84,6 +86,11 @@ class GridFacts(NamedTuple):
             parts = [f"{name} is {format_number(size / probability)}" for name, size in sizes.items()]
             if parts and probability < IMPROBABLE:
                 yield f"{dataset}, {model}: of the answer probability {format_number(probability)}, {', '.join(parts)}"
+
+    def asked_text(self, model: str, dataset: str) -> str:
+        """Returns how little of a dataset a model was asked, see `asked_text`; nothing where it was asked all."""
+        coverage = self.cells.get(f"{dataset}/{model}", {}).get(COVERAGE)
+        return asked_text(coverage) if coverage else ""
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
         """Returns of which datasets not all was asked, a sentence each; see `coverage_sentences`."""
@@ -140,6 +147,10 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         dataset: sorted({mark.placebo for each in known.values() for mark in each.marks if mark.placebo})
         for dataset, known in measures.items()
     }
+    words = {
+        dataset: {name: each.in_words for name, each in known.items() if each.in_words}
+        for dataset, known in measures.items()
+    }
     remedies = {
         dataset: {name: each.limit.remedy for name, each in known.items() if each.limit}
         for dataset, known in measures.items()
@@ -147,6 +158,7 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     return {
         "counted": counted,
         "placebos": placebos,
+        "words": words,
         "remedies": remedies,
         "ranges": ranges,
         "silenced": silenced,
@@ -171,6 +183,19 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
     parts = [f"{count:,} of {of:,} {name}" for name, (count, of) in counted.items()]
     parts.append(f"{asked:,} of {whole:,} {ROWS}")
     return f"{format_number(100 * asked / whole)} % asked ({', '.join(parts)})"
+
+
+def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
+    """Returns of what how little was asked, such as `2 of 70 attributes`; nothing where all was asked.
+
+    Args:
+        coverage: see `coverage_text`; rows count where nothing else was asked in part.
+    """
+    parts = {name: counts for name, counts in coverage.items() if name not in (ROWS, COMPARISONS)}
+    some = {name: counts for name, counts in parts.items() if counts[0] < counts[1]}
+    if not some and coverage[ROWS][0] < coverage[ROWS][1]:
+        some = {ROWS: coverage[ROWS]}
+    return ", ".join(f"{count_text(asked)} of {count_text(whole)} {name}" for name, (asked, whole) in some.items())
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:

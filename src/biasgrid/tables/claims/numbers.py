@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from math import inf, isnan
+from math import exp, inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -72,6 +72,18 @@ def with_minus(text: str) -> str:
     """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of `e-07`."""
     raised = EXPONENT.sub(lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text)
     return raised.replace("-", "\N{MINUS SIGN}")
+
+
+def number_in_words(value: float, template: str) -> str:
+    """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be fair`.
+
+    Args:
+        value: a share or a difference of shares or, for `{near_half}`, log odds.
+        template: see `Measure.in_words`.
+    """
+    near_half = 100 * (1 / (1 + exp(-abs(value))) - 0.5)
+    numbers = {"points": 100 * abs(value), "percent": 100 * value, "half": 50 + 50 * value, "near_half": near_half}
+    return template.format(**{name: format_number(number) for name, number in numbers.items()})
 
 
 def is_size(measure: str) -> bool:
