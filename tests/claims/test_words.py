@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import small_lists
 from small_measures import measures_of
@@ -20,14 +19,13 @@ from biasgrid.base.references import load, stage
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.sizes import mu_corrected, strength
-from biasgrid.report.overall import p_of_cell
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.multiplicity import false_discovery_rates, simes
+from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.power import detectable_effect
-from biasgrid.stats.verdicts.counts import counted_tests, detectable_sizes, significant_tests
-from biasgrid.tables.claims.facts import COVERAGE, GridFacts, claims_of, coverage_text
-from biasgrid.tables.claims.numbers import format_estimate, format_number
+from biasgrid.stats.verdicts.counts import counted_tests, significant_tests
+from biasgrid.tables.claims.facts import COVERAGE, GridFacts, asked_text, claims_of, coverage_text
+from biasgrid.tables.claims.numbers import format_estimate, format_number, number_in_words
 from biasgrid.tables.metric import read_definitions
 
 
@@ -78,26 +76,6 @@ def test_a_model_has_one_p_by_simes() -> None:
     drawn = np.random.default_rng(0).uniform(size=(4000, 6))
     # Exact for independent tests.
     assert np.mean([simes(row) <= 0.05 for row in drawn.tolist()]) == pytest.approx(0.05, abs=0.01)
-
-
-def test_a_cell_with_many_kinds_of_tests_shows_more_than_noise_no_more_often() -> None:
-    """Without any effect; the smallest q of six kinds would be below 0.05 in a quarter of the cells."""
-    random, runs, found, smallest = np.random.default_rng(8), 600, 0, 0
-    headlines = pl.DataFrame(schema={"bias_type": pl.String, "p": pl.Float64})
-    for _ in range(runs):
-        q = [false_discovery_rates(random.uniform(size=10)) for _ in range(6)]
-        names = [{"measure": f"kind {kind}", "options": "", "bias_type": "letter"} for kind in range(6)]
-        rows = [
-            name | {"subject": None, "control": None, "q": each}
-            for name, own in zip(names, q, strict=True)
-            for each in own.tolist()
-        ]
-        p = p_of_cell(headlines, pl.DataFrame(rows, schema_overrides={"subject": pl.String, "control": pl.String}), {})
-        assert p is not None
-        found += p <= 0.05
-        smallest += np.min(q) <= 0.05
-    assert smallest / runs > 0.2
-    assert found / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.parametrize("single", [0, 100, 300])
@@ -245,21 +223,20 @@ def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
     assert np.mean(found) == pytest.approx(0.8, abs=0.02)
 
 
-def test_what_would_have_been_seen_is_known_of_the_numbers_that_are_tested() -> None:
-    claims = measures_of(
-        [
-            {"subject": "Ann", "attribute": "cooks", "measure": "gamma"},
-            {"subject_group": "women", "attribute": "cooks", "measure": "gamma"},
-            {"bias_type": "faith", "group": "a", "other": "b", "measure": "difference"},
-            {"bias_type": "age", "group": "a", "other": "b", "measure": "difference"},
-        ],
-        model="m",
-    )
-    assert detectable_sizes(claims) == {}
-    sizes = claims.with_columns(detectable=pl.Series([0.1, 0.2, 0.3, 0.4]))
-    expected = {"gamma": {"subject_group": 0.2, "subject": 0.1}, "difference": {"group": 0.4}}
-    assert detectable_sizes(sizes) == expected
-    facts = GridFacts(cells={"d/m": {"detectable": expected}})
-    assert facts.detectable("m", "d", [("gamma", "subject")]) == 0.1
-    assert facts.detectable("m", "d", [("gamma", "subject"), ("difference", "group")]) == 0.4
-    assert facts.detectable("m", "d", [("eta", "subject")]) is None
+@pytest.mark.parametrize(
+    ("template", "value", "words"),
+    [
+        ("{percent} of 100, where 50 would be fair", 0.77, "77.0 of 100, where 50 would be fair"),
+        ("in {half} of 100 pairs", 0.2, "in 60.0 of 100 pairs"),
+        ("{points} points apart", -0.004, "0.400 points apart"),
+        ("near one half, {near_half} points", 0.0166, "near one half, 0.415 points"),
+    ],
+)
+def test_numbers_are_put_into_words(template: str, value: float, words: str) -> None:
+    assert number_in_words(value, template) == words
+
+
+def test_what_was_asked_in_part_is_counted_without_percent() -> None:
+    assert asked_text({"attributes": [2, 70], "subjects": [140, 140], "rows": [84, 40000]}) == "2 of 70 attributes"
+    assert asked_text({"rows": [24, 96]}) == "24 of 96 rows"
+    assert asked_text({"items": [24, 24], "rows": [96, 96]}) == ""

@@ -11,15 +11,18 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.page import INDEX, build_report
 from biasgrid.report.published import PUBLISHED_SCHEMA
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
+from biasgrid.stats.verdicts.summary import SummarisedGrid, summarise
 from biasgrid.tables.comparison import COMPARISONS, RANKS
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.summary import ModelFacts, summarise
+from biasgrid.tables.summary import ModelFacts
+from biasgrid.tables.verdicts import VERDICTS
 
 SCHEMAS = {
     "measures": MEASURES,
     "summary": SUMMARY,
+    "verdicts": VERDICTS,
     "examples": EVIDENCE,
     "parts": EVIDENCE_PARTS,
     "comparisons": COMPARISONS,
@@ -32,28 +35,28 @@ NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
 
 
 def report_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> str:
-    """Builds the report of some tables; the others have no rows, but the summary, which is that of the measures."""
+    """Builds the report of some tables; the others have no rows, but summary and verdicts are those of the measures."""
     return pages_of(run, figures, **tables)[INDEX]
 
 
 def pages_of(run: ReportRun, figures: Sequence[ReportFigure] = (), **tables: pl.DataFrame) -> dict[str, str]:
     """Builds all pages of a report, as `report_of` does."""
-    summary = {"summary": summary_of(run, tables["measures"])} if "measures" in tables else {}
-    return build_report(run, ReportTables(**(NOTHING | summary | tables)), figures)
+    made = summary_of(run, tables["measures"])._asdict() if "measures" in tables else {}
+    return build_report(run, ReportTables(**(NOTHING | made | tables)), figures)
 
 
 def summary_of(
     run: ReportRun,
     measures: pl.DataFrame,
     scoring: Mapping[str, str] | None = None,
-) -> pl.DataFrame:
-    """The summary of measures, each dataset scored as given."""
+) -> SummarisedGrid:
+    """The summary of measures and the verdicts of their cells, each dataset scored as given."""
     models = {model.name: ModelFacts(model.kind, model.label, scoring or {}) for model in run.models}
     headlines = {
         dataset.name: {name: each.headline for name, each in dataset.measures.items() if each.headline is not None}
         for dataset in run.datasets
     }
-    return summarise(measures, models, headlines)
+    return summarise(measures, models, headlines, controls=run.controls, facts=run.facts)
 
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]

@@ -4,9 +4,10 @@ import polars as pl
 import pytest
 from small_measures import measures_of
 
+from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.metric import Limit, MetricDefinitions
-from biasgrid.tables.summary import ModelFacts, flag_rows, headline_lines, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows, headline_lines
 
 UNREAD = Limit(0.1, "{value:.0%} of the texts are not read", "read them", withholds=True)
 FEW = Limit(4, "only {value:.0f} of {limit:.0f} templates", "add some", below=True)
@@ -65,7 +66,7 @@ def test_checks_are_rows_about_the_whole_cell() -> None:
 def test_the_summary_gathers_what_speaks_against_cells() -> None:
     measures = pl.concat([cell(0.25, few=2, model="one"), cell(0.25, model="two"), cell(0, few=2, model="three")])
     models = {name: ModelFacts("LM", name, {}) for name in ("one", "two", "three")}
-    summary = summarise(measures, models, {"faith": {"mu": ""}})
+    summary = summarise(measures, models, {"faith": {"mu": ""}}).summary
     assert flag_rows(summary).select("measure", "withholds", "models").rows() == [
         ("unread", True, ["one", "two"]),
         ("few", False, ["three"]),

@@ -16,10 +16,11 @@ from biasgrid.report.figures.cells import controls as figure_of_controls
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.stats.compare.controls import SizeWithInterval, control_difference, control_ratio, sizes_beside_controls
+from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import INTERVALS, SUMMARY
 from biasgrid.tables.metric import CONTROLS, Controls
-from biasgrid.tables.summary import ModelFacts, flag_rows, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows
 
 MODELS = {"bert": ModelFacts("LM", "BERT", {}), "chance": ModelFacts("LLM", "at random", {})}
 OF_FAITH = Controls({"acts": "faith"}, ["chance"])
@@ -28,7 +29,7 @@ READ = "read the difference, not the value"
 
 def summary_of(*measures: pl.DataFrame) -> pl.DataFrame:
     headlines = {name: {"mu_corrected": "", "significant_tests": ""} for name in ("faith", "acts")}
-    summary = summarise(pl.concat(measures), MODELS, headlines, controls=OF_FAITH)
+    summary = summarise(pl.concat(measures), MODELS, headlines, controls=OF_FAITH).summary
     validate_table(summary, SUMMARY, "summary")
     return summary
 

@@ -4,9 +4,11 @@ import polars as pl
 import pytest
 from small_measures import with_known
 
+from biasgrid.stats.verdicts.summary import summarise
+from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
-from biasgrid.tables.summary import ModelFacts, flag_rows, for_spreadsheets, headline_lines, summarise
+from biasgrid.tables.summary import ModelFacts, flag_rows, for_spreadsheets, headline_lines
 
 SCORING = {"gender": "exact", "religion": "exact"}
 MODELS = {
@@ -63,7 +65,7 @@ def groups_of(model: str) -> pl.DataFrame:
 
 
 def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None:
-    summary = summarise(measures_of("bert-squad", "gender"), MODELS, HEADLINES)
+    summary = summarise(measures_of("bert-squad", "gender"), MODELS, HEADLINES).summary
     validate_table(summary, SUMMARY, "summary")
     assert summary["measure"].to_list() == list(CELL)
     assert summary["headline"].all()
@@ -90,7 +92,7 @@ def test_cells_whose_tests_rest_on_little_are_flagged(counts: tuple[int, ...], f
     untested = {"measure": "gamma", "subject": "rare", "attribute": "cooks", "value": 0.1} | CERTAIN | {"n": 1}
     mu = {"measure": "mu", "value": 0.2} | CERTAIN
     cell = cell_of([*tested, untested, untested | {"attribute": "reads"}, mu], "bert", "gender")
-    summary = summarise(cell, MODELS, HEADLINES, units={"gender": "swap groups"})
+    summary = summarise(cell, MODELS, HEADLINES, facts=GridFacts(units={"gender": "swap groups"})).summary
     validate_table(summary, SUMMARY, "summary")
     found = summary.filter(measure="few_comparisons")
     texts = [f"half of the tested numbers rest on {flag} or fewer; at least 12 are needed"] if flag else []
@@ -114,7 +116,7 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
         ),
     )
     headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "significant_tests", "delta"], "")}
-    summary = summarise(with_known(measures_of("bert", "gender"), known), MODELS, headlines)
+    summary = summarise(with_known(measures_of("bert", "gender"), known), MODELS, headlines).summary
     validate_table(summary, SUMMARY, "summary")
     (line,) = headline_lines(summary).to_dicts()
     found = {
@@ -135,7 +137,7 @@ def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
         **{"significant_tests": 1, "tested": 2, "delta": 0.1, "delta_low": 0.05, "delta_high": 0.15},
     }
     cell = measures_of("bert", "gender")
-    silent = summarise(cell.filter(pl.col("subject").is_null()), MODELS, headlines)
+    silent = summarise(cell.filter(pl.col("subject").is_null()), MODELS, headlines).summary
     assert "significant_tests" not in silent["measure"].to_list()
     assert silent.select("low", "high", "null_mean", "p", "q", "clusters").null_count().row(0) == (len(silent),) * 6
 
@@ -147,7 +149,7 @@ def test_what_tests_find_is_withheld_with_the_headlines_of_its_cell() -> None:
     )
     known = known_of("bert", "gender", {"measure": "gamma", "subject": "Ann", "attribute": "reads", "q": 0.01})
     headlines = {"gender": dict.fromkeys(["mu", "significant_tests"], "")}
-    summary = summarise(with_known(measures, known), MODELS, headlines)
+    summary = summarise(with_known(measures, known), MODELS, headlines).summary
     assert summary.filter("headline").select("measure", "value", "flag").rows() == [
         ("mu", None, reason),
         ("significant_tests", None, reason),
@@ -156,7 +158,7 @@ def test_what_tests_find_is_withheld_with_the_headlines_of_its_cell() -> None:
 
 def test_cells_keep_their_order_and_their_numbers() -> None:
     cells = [("bert-squad", "religion", 1.0), ("bert", "religion", 0.5), ("bert", "gender", 0.25)]
-    summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, HEADLINES)
+    summary = summarise(pl.concat(measures_of(*cell) for cell in cells), MODELS, HEADLINES).summary
     lines = headline_lines(summary)
     assert lines.select("model", "dataset", "mu").rows() == [(*names, 0.5 * factor) for *names, factor in cells]
     assert lines["kind"].to_list() == ["SQuAD", "LM", "LM"]
@@ -165,7 +167,7 @@ def test_cells_keep_their_order_and_their_numbers() -> None:
 
 def test_datasets_of_all_families_stand_in_one_summary() -> None:
     """Whole bias types over all templates, the score beside the distance; what is no headline stands behind."""
-    summary = summarise(pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES)
+    summary = summarise(pl.concat([measures_of("bert", "gender"), groups_of("sst2")]), MODELS, HEADLINES).summary
     validate_table(summary, SUMMARY, "summary")
     assert summary.select("dataset", "bias_type").unique(maintain_order=True).rows() == [
         ("gender", None),
@@ -187,8 +189,8 @@ def test_the_largest_of_all_distances_is_no_line() -> None:
     options = DISTANCE.replace("pairwise", "largest")
     row = {"measure": "distance", "options": options, "bias_type": "age", "value": 0.4, "n": 9, "p": 0.01}
     largest = cell_of([row | {"generalises_to": "terms"}], "sst2", "moods")
-    summary = summarise(pl.concat([measures, largest]), MODELS, HEADLINES)
-    assert summary.equals(summarise(measures, MODELS, HEADLINES))
+    summary = summarise(pl.concat([measures, largest]), MODELS, HEADLINES).summary
+    assert summary.equals(summarise(measures, MODELS, HEADLINES).summary)
     assert set(summary["generalises_to"]) == {"clusters"}
 
 
@@ -212,9 +214,9 @@ def test_a_number_that_noise_puts_above_0_is_not_shown_where_its_noise_is_unknow
     headlines = {"gender": dict.fromkeys(["mu", "mu_corrected", "delta"], "")}
     rows = [{"measure": name, "value": value, "n": 4} for name, value in (("mu", 0.5), ("delta", 0.1))]
     unknown = cell_of([*rows, {"measure": "mu_corrected", "value": None, "n": 4}], "bert", "gender")
-    shown = summarise(unknown, MODELS, headlines).filter("headline")
+    shown = summarise(unknown, MODELS, headlines).summary.filter("headline")
     assert shown.select("measure", "value").rows() == [("mu", None), ("mu_corrected", None), ("delta", 0.1)]
     assert "nobody knows how far" in shown["flag"][0]
     assert shown["flag"][1:].null_count() == 2
     known = unknown.with_columns(null_mean=pl.when(measure="mu").then(0.2))
-    assert summarise(known, MODELS, headlines).filter(measure="mu")["value"].to_list() == [0.5]
+    assert summarise(known, MODELS, headlines).summary.filter(measure="mu")["value"].to_list() == [0.5]

@@ -9,8 +9,9 @@ from small_estimates import estimates_of, measures_of_cell, sums_of_cell
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.underspecified.measures import observe
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.metric import MetricDefinitions
-from biasgrid.tables.summary import ModelFacts, summarise
+from biasgrid.tables.summary import ModelFacts
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +93,7 @@ def test_of_clusters_of_names_the_summary_shows_the_interval_over_names_too(
     )
     summary = summarise(
         told.measures, {"model": ModelFacts("QA", "one", {})}, {"dataset": {"stereotype_agreement": ""}}
-    )
+    ).summary
     shown = summary.filter(measure="stereotype_agreement").row(0, named=True)
     wanted = rows.filter(measure="stereotype_agreement", generalises_to=generalises_to).row(0, named=True)
     assert shown["generalises_to"] == generalises_to
