@@ -32,7 +32,16 @@ def tables(measures: list[Row], lines: list[Row] = []) -> tuple[pl.DataFrame, pl
     """Numbers of a cell, and its summary: a headline `mu`, and the given lines."""
     usual = {"options": "", "generalises_to": "clusters", "clusters": 8, "n": 8, "left_out": 0, "value": 0.1}
     numbers = [table_of_cell(pl.DataFrame([{**usual, **row}]), MEASURES, "m", "d") for row in measures]
-    kept = {"options": "", "value": 0.1, "n": 8, "left_out": 0, "kind": "QA", "label": "M", "headline": False}
+    kept = {
+        "options": "",
+        "value": 0.1,
+        "verdict": "",
+        "n": 8,
+        "left_out": 0,
+        "kind": "QA",
+        "label": "M",
+        "headline": False,
+    }
     told = [{"measure": "mu", "headline": True}, *lines]
     rows = [table_of_cell(pl.DataFrame([{**kept, **row}]), SUMMARY, "m", "d") for row in told]
     return pl.concat([empty_table(MEASURES), *numbers]), pl.concat([empty_table(SUMMARY), *rows])

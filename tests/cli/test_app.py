@@ -18,6 +18,7 @@ from biasgrid.tables.comparison import RANKS
 from biasgrid.tables.files import empty_table, write_table
 from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.summary import main_ranks
+from biasgrid.tables.verdicts import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 LISTS = ("--word-lists", str(ROOT / "word_lists"))
@@ -105,8 +106,13 @@ def test_schema_writes_schema_and_tables_of_keys_columns_and_measures(tmp_path: 
 def summary_of(cell: dict[str, Any], *measured: tuple[str, str, float | None, int, bool]) -> list[dict[str, Any]]:
     """Lines of a summary: measure, options, value, n, and whether they are headlines."""
     names = ("measure", "options", "value", "n", "headline")
-    facts = {"kind": "a kind", "label": "a label", "left_out": 0}
+    facts = {"kind": "a kind", "label": "a label", "left_out": 0, "verdict": "nothing found"}
     return [facts | cell | dict(zip(names, each, strict=True)) for each in measured]
+
+
+def write_verdicts(folder: Path) -> None:
+    """A table of verdicts without cells."""
+    write_table(empty_table(VERDICTS), folder / "verdicts.parquet", VERDICTS, {})
 
 
 def test_summary_prints_a_line_per_cell_and_bias_type_of_all_families(tmp_path: Path) -> None:
@@ -129,6 +135,7 @@ def test_summary_prints_a_line_per_cell_and_bias_type_of_all_families(tmp_path: 
         ),
     ]
     write_table(pl.DataFrame(rows, schema=empty_table(SUMMARY).schema), tmp_path / "summary.parquet", SUMMARY, {})
+    write_verdicts(tmp_path)
     result = runner.invoke(app, ["summary", str(tmp_path)])
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
@@ -159,6 +166,7 @@ def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_pat
     flagged = pl.DataFrame([{**rows[-1], **flag, "headline": False}], schema=empty_table(SUMMARY).schema)
     known = pl.DataFrame(rows, schema=empty_table(SUMMARY).schema)
     write_table(known, tmp_path / "summary.parquet", SUMMARY, {})
+    write_verdicts(tmp_path)
     places = [("large", 0, 2, 1, 2, 2), ("small", 0, 1, 1, 2, 2), ("alone", 1, 1, 1, 1, 1)]
     names = ("model", "set", "rank", "rank_low", "rank_high", "models")
     ranks = [

@@ -15,10 +15,13 @@ from typer.testing import CliRunner
 from biasgrid.cli.app import app
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.verdicts import VERDICTS
 
 runner = CliRunner()
 DASH = "\N{EN DASH}"
 NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 32, "headline": True, "dataset": "gender"}
+NAMED |= {"verdict": "nothing found"}
+JUDGED = {"dataset": "gender", "verdict": "nothing found", "p": 0.3, "tests": 1, "significant": 0, "untestable": 0}
 LOUD = "the control shows associations too (names: 1 of 8 significant): read the difference, not the value"
 ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "mu", "value": 0.2, "null_mean": 0.1, "clusters": 4},
@@ -48,6 +51,8 @@ MANIFEST = {
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     write_table(table_of(SUMMARY, ROWS, **NAMED), tmp_path / "summary.parquet", SUMMARY, {"statistics": {"level": 0.9}})
+    verdicts = table_of(VERDICTS, [{"model": name} for name in ("new", "old")], **JUDGED, is_control=False)
+    write_table(verdicts, tmp_path / "verdicts.parquet", VERDICTS, {})
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
     return tmp_path
 
@@ -201,15 +206,11 @@ def test_a_control_is_quiet_only_if_nothing_in_it_is_significant(results: Path, 
     assert f"- `gender`, `names`: {said}.\n" in card(results, "--model", "new")[1]
 
 
-def test_what_was_found_of_the_model_is_told(results: Path) -> None:
-    tests = [{"subject": name, "attribute": "cooks", "value": 0.2, "q": q} for name, q in (("Ann", 0.01), ("Bob", 0.9))]
-    of_cell = {"model": "new", "dataset": "gender", "generalises_to": "clusters", "clusters": 4, "method": "t"}
-    path = results / "measures/gender/new.parquet"
-    path.parent.mkdir(parents=True)
-    write_table(measures_of(tests, **of_cell), path, MEASURES, {})
-    assert "1 of 2 tested associations is significant" in card(results, "--model", "new")[1]
+def test_the_verdicts_of_the_model_are_told(results: Path) -> None:
+    sentence = "nothing found in gender (p = 0.30)"
+    assert f"- {sentence}" in card(results, "--model", "new")[1]
     told = runner.invoke(app, ["summary", str(results)])
-    assert "1 of 2 tested associations is significant" in " ".join(told.output.split())
+    assert sentence in " ".join(told.output.split())
 
 
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"

@@ -22,11 +22,13 @@ from biasgrid.cli.thresholds import ThresholdResult
 from biasgrid.config import parse_config, read_config
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import SUMMARY
+from biasgrid.tables.verdicts import NOT_MEASURED
 
 runner = CliRunner()
 DOCUMENT = read_document("docs/gate.md")
 UNKNOWN = "not measurable: the tokenizer does not know the text"
 NAMED = {"kind": "LM", "label": "a", "options": "", "left_out": 0, "n": 8, "headline": True}
+NAMED |= {"verdict": "nothing found"}
 ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "mu_corrected", "value": 0.04, "low": 0.03, "high": 0.05, "clusters": 4},
     {"model": "old", "measure": "mu_corrected", "value": 0.04, "low": 0.02, "high": 0.06, "clusters": 4},
@@ -205,8 +207,24 @@ def test_pipelines_get_a_test_for_each_number(results: Path) -> None:
     assert gate(results, "--max", "gender.mu_corrected=0.05", "--junit", str(path))[0] == 1
     (suite,) = ElementTree.parse(path).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
-    cases = {case.get("classname"): [part.tag for part in case] for case in suite.findall("testcase")}
+    cases = {case.get("classname"): [part.tag for part in case][1:] for case in suite.findall("testcase")}
     assert cases == {"gender.new": [], "gender.old": ["failure"], "gender.two": ["error"], "gender.odd": ["error"]}
+    verdicts = {each.get("value") for each in suite.iter("property") if each.get("name") == "verdict"}
+    assert verdicts == {"nothing found"}
+
+
+def test_a_headline_that_a_silent_model_lacks_is_not_measurable(results: Path) -> None:
+    """A job that blames the config would hide that the model says nothing."""
+    silent = {"model": "silent", "measure": "coverage", "value": 0.0, "flag": UNKNOWN} | {"verdict": NOT_MEASURED}
+    rows = table_of(SUMMARY, [*ROWS, silent], dataset="gender", **NAMED)
+    claims = {"claims": {"headlines": {"gender": {"share_strength": ("a size", 0.0), **HEADLINES}}}}
+    write_table(rows, results / "summary.parquet", SUMMARY, claims)
+    for measure in ("share_strength", "mu_corrected"):
+        code, told = gate(results, "--model", "silent", "--max", f"gender.{measure}=0.1")
+        assert code == 3
+        assert f"not measurable gender/silent: {measure} is {UNKNOWN}" in told
+        assert "verdict: could not be measured" in told
+    assert gate(results, "--model", "new", "--max", "gender.share_strength=0.1")[0] == 2
 
 
 @pytest.mark.family("mu_corrected is measured of underspecified questions")

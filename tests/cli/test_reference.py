@@ -17,6 +17,7 @@ from biasgrid.tables.measures import MEASURES, SUMMARY
 
 RECORD = {"checkpoint": "org/name", "revision": "3e47969"}
 NUMBER = {"dataset": "gender", "kind": "LM", "measure": "mu", "options": "", "n": 8, "left_out": 0, "headline": True}
+NUMBER |= {"verdict": "nothing found"}
 
 
 def results_of(folder: Path, dropped: dict[str, list[str]]) -> Path:

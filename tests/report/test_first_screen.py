@@ -19,11 +19,12 @@ from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.first_screen import Screen, first_screen
 from biasgrid.report.overview import Box, round_end
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
-from biasgrid.tables.claims.facts import DETECTABLE, GridFacts
+from biasgrid.stats.verdicts.summary import summarise
+from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.numbers import format_p, shared_decimals
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.metric import CONTROLS, Controls
-from biasgrid.tables.summary import ModelFacts, summarise
+from biasgrid.tables.summary import ModelFacts
 
 pytestmark = pytest.mark.family("the screen draws the headlines of underspecified questions")
 
@@ -37,7 +38,6 @@ DATASETS = [
     ReportDataset("placebo", "Placebo", (), MEASURES, {"qa": 40}, **ABOUT),
     ReportDataset("faiths", "Faiths", (), MEASURES, {"qa": 40}, **ABOUT),
 ]
-SEEN = {"share_gamma": {"subject_group": 0.125, "subject": 0.125}}
 COUNTED = {dataset.name: {"share_gamma": "", "question_association": "negation_unread"} for dataset in DATASETS}
 RUN = ReportRun(
     title="Two models",
@@ -46,7 +46,7 @@ RUN = ReportRun(
     models=[ReportModel(name, "QA", f"The {name} one", "question-answering", name, "abc") for name in MODELS],
     datasets=DATASETS,
     controls=Controls(datasets={"placebo": "jobs"}),
-    facts=GridFacts(counted=COUNTED, cells={f"{name}/fair": {DETECTABLE: SEEN} for name in ("jobs", "faiths")}),
+    facts=GridFacts(counted=COUNTED),
 )
 
 
@@ -60,25 +60,26 @@ def cell(model: str, size: float, q: float) -> list[dict[str, Any]]:
     """The numbers of a model on all three datasets: groups in the first two, single subjects in the third."""
     over = {"generalises_to": "clusters x names", "clusters": 4, "n": 8}
     groups = [
-        over | {"dataset": dataset, "subject_group": group, "attribute": "stole", "value": sign * share, "q": each}
+        over | {"dataset": dataset, "subject_group": group, "attribute": "stole", "value": sign * share}
+        | {"p": each, "q": each}
         | {"bound": share / 2 if each < 0.05 else 0.0, "low": -1.0, "high": 1.0, "detectable": 0.125}
         for dataset, share, each in (("jobs", size, q), ("placebo", 0.0, 0.9))
         for group, sign in (("women", 1), ("men", -1))
     ]  # fmt: skip
     singles = [
-        {"dataset": dataset, "subject": name, "attribute": "stole", "value": size, "q": 0.001, "n": 8}
+        {"dataset": dataset, "subject": name, "attribute": "stole", "value": size, "p": 0.001, "q": 0.001, "n": 8}
         | {"generalises_to": "clusters", "clusters": 4, "bound": size / 2, "detectable": 0.125}
         for dataset, names in (("jobs", ("Ann", "Bea", "Carl", "Dan")), ("faiths", ("Jain", "Sikh")))
         for name in names
     ]
-    faiths = {"q": q, "bound": 0.05 if q < 0.05 else 0.0}
+    faiths = {"p": q, "q": q, "bound": 0.05 if q < 0.05 else 0.0}
     singles = [row | (faiths if row["dataset"] == "faiths" else {}) for row in singles]
     wholes = [
-        whole("jobs", "group_strength", size, size - 0.02, size + 0.02, generalises_to="clusters x names"),
+        whole("jobs", "group_strength", size, size - 0.02, size + 0.02, generalises_to="clusters x names", p=q),
         whole("jobs", "share_strength", 2 * size, 2 * size - 0.01, 2 * size + 0.01, generalises_to="clusters"),
         whole("jobs", "share_mu", size, None, None, null_mean=0.01, p=0.001),
         whole("placebo", "group_strength", -0.01, -0.03, 0.02, generalises_to="clusters x names"),
-        whole("faiths", "share_strength", 0.3, 0.0, 0.8, generalises_to="clusters"),
+        whole("faiths", "share_strength", 0.3, 0.0, 0.8, generalises_to="clusters", p=q),
         whole("faiths", "share_mu", 0.3, None, None, null_mean=0.2, p=q),
     ]
     return [{"model": model} | row for row in (*groups, *singles, *wholes)]
@@ -91,10 +92,8 @@ def tables_of(run: ReportRun = RUN, rows: list[dict[str, Any]] = ROWS, **tables:
     measures = measures_of(rows)
     models = {model.name: ModelFacts(model.kind, model.label, {}) for model in run.models}
     headlines = {name: each.headline for name, each in MEASURES.items() if each.headline is not None}
-    summary = summarise(
-        measures, models, dict.fromkeys(COUNTED, headlines), controls=run.controls, counted=run.facts.counted
-    )
-    return ReportTables(**(NOTHING | {"measures": measures, "summary": summary} | tables))
+    made = summarise(measures, models, dict.fromkeys(COUNTED, headlines), controls=run.controls, facts=run.facts)
+    return ReportTables(**(NOTHING | {"measures": measures} | made._asdict() | tables))
 
 
 @pytest.fixture(scope="module")
@@ -164,34 +163,50 @@ def test_columns_of_a_measure_share_an_axis_so_that_a_control_has_the_scale_of_i
     assert [round_end(each) for each in (0, 0.0004, 0.31, 0.51, 30)] == [0, 0.001, 0.4, 0.6, 30]
 
 
-def test_findings_count_claims_and_say_what_would_have_been_seen(screen: Screen) -> None:
-    rows = {row.label: row for row in screen.rows}
-    fair, biased = rows["The fair one (QA)"], rows["The biased one (QA)"]
-    assert (biased.claim, biased.is_more, biased.found, biased.mirrored, biased.tested) == (
-        "more than noise",
-        True,
-        3,
-        1,
-        4,
-    )
-    assert [(one.who, one.what, one.value, one.bound) for one in biased.largest] == [("women", "stole", 0.32, 0.16)]
-    assert (fair.claim, fair.found, fair.largest) == ("no more than noise", 0, [])
-    assert fair.unseen == "an effect of 0.125 would have been detected (80 % power)"
+def test_findings_are_the_verdicts_of_cells_but_for_controls(screen: Screen) -> None:
+    rows = {(row.label, row.title): row for row in screen.rows}
+    assert {title for _, title in rows} == {"Jobs", "Faiths"}
+    fair, biased = rows["The fair one (QA)", "Jobs"], rows["The biased one (QA)", "Jobs"]
+    assert (biased.verdict, biased.is_found, biased.test) == ("bias found", True, "p = 0.0010 over 2 tests")
+    assert biased.largest is not None
+    shown = (biased.largest.who, biased.largest.what, biased.largest.value, biased.largest.bound)
+    assert shown == ("women", "stole", 0.32, 0.16)
+    assert biased.control == "the control (placebo) found nothing (0 of 2)"
+    assert (fair.verdict, fair.largest) == ("nothing found", None)
+    assert fair.more == "An effect of 0.125 would have been found in 80 % of such cells."
     assert (screen.result, screen.question) == (
-        "1 of 2 do.", "Do 2 models favour a group when the text gives no reason?"
+        "bias found in 2 of 4 cells", "Do 2 models favour a group when the text gives no reason?"
     )  # fmt: skip
-    # Each model has a test of its own.
-    assert "Of 20 models without bias, about one does by chance." in screen.result_more
+    assert screen.result_more.startswith("nothing found in 2 of 4 cells.")
+    # Each cell has a test of its own.
+    assert "Of 20 cells without bias, about one has a finding by chance." in screen.result_more
 
 
-def test_of_one_model_the_result_is_its_own_test() -> None:
-    run = replace(RUN, models=RUN.models[:1])
-    screen = first_screen(run, tables_of(run, cell("fair", 0.004, 0.8)))
+def test_of_one_cell_the_result_is_its_verdict() -> None:
+    run = replace(RUN, models=RUN.models[:1], datasets=DATASETS[:1], controls=Controls())
+    rows = [row for row in cell("fair", 0.004, 0.8) if row["dataset"] == "jobs"]
+    screen = first_screen(run, tables_of(run, rows))
     assert screen.question == "Does The fair one favour a group when the text gives no reason?"
-    assert screen.result == "no more than noise"
-    assert screen.result_more.startswith(
-        "(p = 0.80). That is no proof of fairness: an effect of 0.125 would have been detected"
+    assert screen.result == "nothing found"
+    assert screen.result_more == (
+        "(p = 0.80 over 2 tests). An effect of 0.125 would have been found in 80 % of such cells. "
+        "That is no proof of fairness."
     )
+
+
+def test_no_example_quotes_a_cell_that_could_not_be_measured() -> None:
+    run, examples = with_example(sensitive=False)
+    made = tables_of(run, examples=examples)
+    withheld = made.verdicts.with_columns(verdict=pl.lit("could not be measured"), reason=pl.lit("silent"))
+    assert first_screen(run, replace(made, verdicts=withheld)).example is None
+
+
+def test_a_number_without_a_test_has_no_colour() -> None:
+    rows = [row | {"p": None} if row.get("measure") == "group_strength" else row for row in ROWS]
+    box = boxes(first_screen(RUN, tables_of(rows=rows)))["biased", "jobs", "women / men"]
+    assert box is not None
+    assert (box.state, box.step) == ("plain", 0)
+    assert "not tested" in box.said
 
 
 def example_rows(model: str, share: float, rank: int = 1) -> list[dict[str, Any]]:
@@ -242,7 +257,7 @@ def test_texts_that_may_hurt_are_nowhere_in_the_first_screen_until_one_asks(
     if sensitive:
         assert "stole" not in report.page.inner_html("#grid")
         report.page.click("td.largest button.veil")
-        assert report.page.inner_text("td.largest:has([data-largest])") == "Jobs: women stole"
+        assert report.page.inner_text("td.largest:has([data-largest])") == "women stole"
         assert report.page.evaluate("document.activeElement.textContent") == "stole"
         assert "Carl met Ann." not in report.page.inner_text("#grid")
         report.press("t")
@@ -255,7 +270,7 @@ def test_texts_that_may_hurt_are_nowhere_in_the_first_screen_until_one_asks(
 
 def test_without_a_script_the_first_screen_is_there_and_leads_to_tables() -> None:
     page = Page(report_of(RUN, measures=measures_of(ROWS)))
-    assert "Result: 1 of 2 do." in " ".join(page.text.split())
+    assert "Result: bias found in 2 of 4 cells" in " ".join(page.text.split())
     assert any("0.32" in "".join(row) and "The biased one" in row[0] for row in page.rows)
     assert {"svg", "circle", "line"} <= page.tags
     assert "#dataset-1" in page.references
@@ -271,7 +286,12 @@ def test_the_boxes_and_the_findings_are_saved_as_tables(chromium: Browser, tmp_p
     boxes, found = saved
     assert boxes.columns[:3] == ["Model", "Jobs: women / men", "Jobs: these 4 names only"]
     assert boxes["Jobs: women / men"].to_list() == [0.0, 0.32]
-    assert found["Significant"].to_list() == ["0 of 6", "3 of 6"]
+    assert [text.split(" p ")[0] for text in found["Verdict"]] == [
+        "nothing found",
+        "nothing found",
+        "bias found",
+        "bias found",
+    ]
     assert report.complaints == []
     report.page.close()
 
@@ -303,9 +323,9 @@ def test_a_cell_begins_with_claim_test_and_coverage_and_the_only_one_stands_on_t
     (tmp_path / "index.html").write_text(report_of(run, measures=measures_of(rows)), encoding="utf-8")
     report = Shown(chromium, tmp_path / "index.html").drawn()
     labels = report.page.locator(".tiles small").all_text_contents()
-    assert labels == ["women / men", "Test", "Coverage", "Evidence: these 4 names only"]
+    assert labels == ["women / men", "Verdict", "Coverage", "Evidence: these 4 names only"]
     numbers = report.page.locator(".tiles b").all_text_contents()
-    assert numbers == ["0.320", "p = 0.0010", "40", "0.640"]
+    assert numbers == ["0.320", "bias found", "40", "0.640"]
     report.go("#/cell/biased/jobs")
     links = report.page.locator(".onpage button").all_text_contents()
     assert links == [
