@@ -1,105 +1,112 @@
-"""Orders of which every beginning is balanced."""
+"""Orders of whole units, of which every beginning has its share of each stratum."""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from itertools import combinations, product
-from math import prod
+from collections.abc import Sequence
+from random import Random
 
-import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.base.arrays import IntArray
-from biasgrid.families.orders import CrossedOrder, Order, Ring, cross_lists, pairs_across, pairs_within, share_out
+from biasgrid.families.sampler import numbered_strata, sampled_strata, seeded_hashes, serving_order, units_of_sample
+from biasgrid.families.sampling import BlockSample, Sample
+from biasgrid.tables.keys import digest_texts
 
-SEEDS = st.integers(0, 3)
-
-
-def largest_error(labels: IntArray) -> float:
-    """How far a label is from its share of any beginning of a sequence, at most.
-
-    Args:
-        labels: shape (units, labels of each): a subject may be either of a pair.
-    """
-    units, places = len(labels), np.arange(1, len(labels) + 1)
-    here = [(labels == label).any(axis=1).cumsum() for label in np.unique(labels)]
-    return max(float(np.abs(count - places * count[-1] / units).max()) for count in here)
+Labels = tuple[str, str]
+LABELS = st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("xyz")), min_size=1, max_size=60)
+SEEDS = st.integers(0, 5)
+KEYS = [f"unit {number}" for number in range(60)]
 
 
-def everything(order: Order) -> IntArray:
-    """All units of an order, each of which comes once."""
-    units = order.at(np.arange(order.size))
-    assert np.array_equal(np.sort(units), np.arange(order.size))
-    return units
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(1, 7), min_size=1, max_size=4), SEEDS)
-def test_what_is_crossed_is_even_in_all_its_lists_at_once(sizes: list[int], seed: int) -> None:
-    units = everything(cross_lists(sizes, seed))
-    for labels in np.unravel_index(units, sizes):
-        assert largest_error(labels[:, np.newaxis]) < 1
-
-
-@pytest.mark.parametrize("sizes", [[6, 6, 6], [4, 8, 4], [12, 4, 6], [2, 2, 2, 2], [1, 9, 3]])
-def test_lists_of_like_lengths_do_not_go_in_step(sizes: list[int]) -> None:
-    half = np.stack(np.unravel_index(cross_lists(sizes, 1).at(np.arange(prod(sizes) // 2)), sizes))
-    for one, other in combinations(range(len(sizes)), 2):
-        met = len(np.unique(half[[one, other]], axis=1).T)
-        assert met >= sizes[one] * sizes[other] // 2
-
-
-def pairs_of(first: int, second: int, seed: int) -> tuple[Ring, IntArray]:
-    """A ring of pairs, of subjects of one list if there is no second one, and the subjects of each by its number."""
-    if second:
-        table = np.array(list(product(range(first), range(first, first + second))))
-        return pairs_across(first, second, seed), table
-    return pairs_within(first, seed), np.array(list(combinations(range(first), 2)))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(2, 11), st.integers(0, 7), st.integers(1, 5), st.integers(1, 6), SEEDS)
-def test_subjects_templates_and_attributes_are_even_at_once(
-    first: int, second: int, templates: int, attributes: int, seed: int
-) -> None:
-    ring, subjects = pairs_of(first, second, seed)
-    assert len(subjects) == ring.size
-    units = everything(CrossedOrder(ring, cross_lists([templates, attributes], seed), seed))
-    pair, template, attribute = np.unravel_index(units, (ring.size, templates, attributes))
-    for labels in (subjects[pair], template[:, np.newaxis], attribute[:, np.newaxis]):
-        assert largest_error(labels) < 1
-
-
-@pytest.mark.parametrize("pairs", [pairs_within, lambda count, seed: pairs_across(count, count, seed)])
-def test_every_pair_is_met_before_any_is_met_again(pairs: Callable[[int, int], Ring]) -> None:
-    ring = pairs(8, 1)
-    order = CrossedOrder(ring, cross_lists([5, 6], 1), 1)
-    assert len(np.unique(order.at(np.arange(ring.size)) // 30)) == ring.size
-
-
-def test_seeds_make_other_orders() -> None:
-    orders = {
-        everything(CrossedOrder(pairs_within(5, seed), cross_lists([3, 4], seed), seed)).tobytes() for seed in range(50)
-    }
-    assert len(orders) == 50
-
-
-def test_not_all_units_can_be_balanced_over_three_things() -> None:
-    half = [("t1", "s1", "a1"), ("t1", "s2", "a2"), ("t2", "s2", "a1")]
-    units = [*half, *([f"other {label}" for label in unit] for unit in half)]
-    counts = Counter(label for unit in units for label in unit)
-    for some in combinations(units, 3):
-        held = Counter(label for unit in some for label in unit)
-        assert max(abs(held[label] - count / 2) for label, count in counts.items()) >= 1
+def asked(strata: Sequence[Labels], units: int, seed: int, keys: Sequence[str] = KEYS) -> list[int]:
+    return units_of_sample(strata, keys[: len(strata)], Sample(units=units, seed=seed))
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.data())
-def test_shares_are_never_off_by_one_and_only_grow(sizes: list[int], data: st.DataObject) -> None:
-    parts, whole = np.array(sizes), sum(sizes)
-    units = data.draw(st.integers(0, whole))
-    found = share_out(parts, units)
-    assert found.sum() == units
-    assert (np.abs(found * whole - units * parts) < max(1, whole)).all()
-    assert (found >= share_out(parts, max(0, units - 1))).all()
+@given(LABELS, SEEDS)
+def test_each_stratum_has_its_share_of_every_size(strata: list[Labels], seed: int) -> None:
+    outer = Counter(label for label, _ in strata)
+    cells = Counter(strata)
+    for units in range(1, len(strata) + 1):
+        sample = [strata[place] for place in asked(strata, units, seed)]
+        assert len(sample) == units
+        of_outer, of_cells = Counter(label for label, _ in sample), Counter(sample)
+        for label, count in outer.items():
+            assert abs(of_outer[label] - count * units / len(strata)) < 1
+        for cell, count in cells.items():
+            assert abs(of_cells[cell] - count * of_outer[cell[0]] / outer[cell[0]]) < 1
+            assert abs(of_cells[cell] - count * units / len(strata)) < 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), SEEDS)
+def test_crossed_strata_of_one_size_have_their_shares_too(first: int, second: int, each: int, seed: int) -> None:
+    strata = [("ABCD"[one], "wxyz"[two]) for one in range(first) for two in range(second) for _ in range(each)]
+    for units in range(1, len(strata) + 1):
+        of_cells = Counter(strata[place] for place in asked(strata, units, seed))
+        assert all(abs(of_cells[cell] - units / (first * second)) < 1 for cell in set(strata))
+
+
+@settings(max_examples=50, deadline=None)
+@given(LABELS, SEEDS, st.randoms())
+def test_larger_samples_hold_smaller_ones_whatever_the_order_of_the_file(
+    strata: list[Labels], seed: int, random: Random
+) -> None:
+    shuffled = list(range(len(strata)))
+    random.shuffle(shuffled)
+    smaller: set[int] = set()
+    for units in range(1, len(strata) + 1):
+        larger = asked(strata, units, seed)
+        again = asked([strata[place] for place in shuffled], units, seed, [KEYS[place] for place in shuffled])
+        assert {shuffled[place] for place in again} == {*larger}
+        assert smaller < {*larger}
+        smaller = {*larger}
+
+
+def test_seeds_make_other_samples() -> None:
+    samples = {tuple(asked([("A", "x")] * 40, 10, seed)) for seed in range(50)}
+    assert len(samples) == 50
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=20), st.integers(1, 200), SEEDS)
+def test_units_are_whole_and_no_more_than_asked_for(sizes: list[int], units: int, seed: int) -> None:
+    keys = KEYS[: len(sizes)]
+    some = units_of_sample([()] * len(sizes), keys, Sample(units=units, seed=seed), sizes)
+    total = sum(sizes[place] for place in some)
+    assert total <= units or len(some) == 1
+    if len(some) < len(sizes):
+        assert total > units - max(sizes)
+
+
+@settings(max_examples=50, deadline=None)
+@given(LABELS, SEEDS)
+def test_samples_of_blocks_have_all_strata_and_their_shares_once_these_are_a_unit(
+    strata: list[Labels], seed: int
+) -> None:
+    numbers, hashes = numbered_strata(strata), seeded_hashes(digest_texts(pl.Series(KEYS[: len(strata)])), seed)
+    outer = Counter(label for label, _ in strata)
+    smaller: set[int] = set()
+    for units in range(1, len(strata) + 1):
+        some = sampled_strata(numbers, hashes, BlockSample(units=units, seed=seed)).tolist()
+        assert len(some) == len({*some}) == max(units, len(outer))
+        assert smaller <= {*some}
+        smaller = {*some}
+        counts = Counter(strata[place][0] for place in some)
+        assert counts.keys() == outer.keys()
+        if min(outer.values()) * units >= len(strata):
+            assert all(abs(counts[label] - count * units / len(strata)) < 1 for label, count in outer.items())
+
+
+def test_no_units_have_no_sample() -> None:
+    assert units_of_sample([], [], Sample(units=3)) == []
+    assert units_of_sample([(), ()], ["a", "b"], None) == [0, 1]
+
+
+@pytest.mark.parametrize("sizes", [[1], [5, 5, 5], [100, 1, 1], [3, 7, 11, 13]])
+def test_everything_is_served_in_the_end(sizes: list[int]) -> None:
+    served = serving_order(sizes, sum(sizes))
+    assert Counter(served) == Counter(dict(enumerate(sizes)))

@@ -201,8 +201,8 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
     """Says which swap groups are in a sample: whole blocks, or of rows each template and attribute has its share.
 
     Of rows, an item with all of its pairs is a stratum. All of these have one size, so each has as many swap groups as
-    the others, and the rest is shared out among items whose templates take turns. Which pairs an item is asked with is
-    by hash, so subjects are about even.
+    the others, and the rest is shared out among items whose templates take turns. Its pairs come in the rounds of
+    `order_of_pairs`.
 
     Returns:
         Shape (swap groups,), by pair and item.
@@ -212,13 +212,30 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
     items, count = design.items[::2], sample.count(design.swap_groups)
     chosen = np.zeros((len(design.pairs), len(items)), dtype=np.bool_)
     templates = numbered_strata([(item.template, item.prompt) for item in items])
-    of_items, of_pairs = item_digests(design, items), pair_digests(design)
-    order = first_units(templates, seeded_hashes(of_items, sample.seed), len(items))
-    for rank, item in enumerate(order):
+    digests = item_digests(design, items)
+    names = [digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides]
+    for rank, item in enumerate(first_units(templates, seeded_hashes(digests, sample.seed), len(items))):
         asked = (count + len(items) - 1 - rank) // len(items)
-        hashes = seeded_hashes(of_pairs + of_items[item], sample.seed)
-        chosen[np.argsort(hashes, kind="stable")[:asked], item] = True
+        hashes = [seeded_hashes(side + digests[item], sample.seed) for side in names]
+        chosen[order_of_pairs(design, *hashes)[:asked], item] = True
     return chosen.ravel()
+
+
+def order_of_pairs(design: Design, first: Digests, second: Digests) -> IntArray:
+    """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is once at most.
+
+    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of the longer list.
+
+    Args:
+        design: the design.
+        first: shape (subjects,), a hash of each subject of the first list.
+        second: of the last list, which may be the first one again.
+    """
+    rows = np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
+    ranks = [np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)]
+    rounds = (ranks[0][rows[:, 0]] + ranks[1][rows[:, 1]]) % max(len(first), len(second), 1)
+    within = mix_bits(first)[rows[:, 0]] + mix_bits(second)[rows[:, 1]]
+    return np.lexsort((within, rounds))
 
 
 def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
@@ -231,14 +248,6 @@ def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
     digests = np.zeros(len(items), np.uint64)
     for texts in parts:
         digests = mix_bits(digests + digest_texts(pl.Series(texts, dtype=pl.String)))
-    return digests
-
-
-def pair_digests(design: Design) -> Digests:
-    """Digests the names of the subjects of pairs, whichever of both comes first; shape (pairs,)."""
-    first, second = np.array(design.pairs, dtype=np.int64).reshape(-1, 2).T
-    one, two = (digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides)
-    digests: Digests = mix_bits(one)[first] + mix_bits(two)[second]
     return digests
 
 
