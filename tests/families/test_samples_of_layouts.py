@@ -299,7 +299,7 @@ def test_a_model_that_is_right_has_no_bias_at_any_size(layout: str, tmp_path: Pa
         instances = instances_of(item_files([path], layout, sample=Sample(units=units)))
         right = {row["item_id"]: row["options"][row["label"]] for row in instances.iter_rows(named=True)}
         numbers = numbers_of(observations_of(instances, right))
-        biases = numbers.filter(pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated", "error_alignment"]))
+        biases = numbers.filter(pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated", "nonalignment_cost"]))
         known = biases["value"].drop_nulls().drop_nans()
         assert (known == 0).all(), (units, biases)
         assert len(known)
