@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -224,7 +225,9 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
 def order_of_pairs(design: Design, first: Digests, second: Digests) -> IntArray:
     """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is once at most.
 
-    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of the longer list.
+    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of the longer list. Of
+    this list it has as many neighbours as the other one has subjects; the next round begins behind these, so that all
+    are asked about equally often.
 
     Args:
         design: the design.
@@ -233,9 +236,14 @@ def order_of_pairs(design: Design, first: Digests, second: Digests) -> IntArray:
     """
     rows = np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
     ranks = [np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)]
-    rounds = (ranks[0][rows[:, 0]] + ranks[1][rows[:, 1]]) % max(len(first), len(second), 1)
+    shorter, longer = sorted((len(first), len(second)))
+    turns = np.arange(longer)
+    # After one lap, or several, a round would begin where the first one did.
+    laps = turns * gcd(shorter, longer) // max(longer, 1)
+    turn_of_sum = np.argsort((turns * shorter + laps) % max(longer, 1))
+    sums = (ranks[0][rows[:, 0]] + ranks[1][rows[:, 1]]) % max(longer, 1)
     within = mix_bits(first)[rows[:, 0]] + mix_bits(second)[rows[:, 1]]
-    return np.lexsort((within, rounds))
+    return np.lexsort((within, turn_of_sum[sums]))
 
 
 def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
