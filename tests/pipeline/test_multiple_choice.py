@@ -94,6 +94,25 @@ def test_published_answers_are_a_model_of_the_grid(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_model_that_is_right_has_no_bias_in_a_small_sample(seed: int, tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    # In the order of the file, whose first half of each pair agrees with the stereotype.
+    answers = [item | {"prediction": item["ans" + str(item["label"])]} for item in items]
+    (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    (tmp_path / "preds_Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in answers))
+    import_file([tmp_path / "preds_Age.jsonl"], "prediction", tmp_path / "answers.jsonl")
+    model = {"task": "text-generation", "answers": str(tmp_path / "answers.jsonl")}
+    keys = {"layout": "bbq", "files": ["Age.jsonl"], "answers": "written", "sample": {"units": 24, "seed": seed}}
+    cell = Pipeline(tmp_path, model, {"family": "multiple_choice", "orders": "file"} | keys)
+    assert (len(cell.instances), cell.instances["template"].n_unique()) == (24, 3)
+    of_items = cell.measures.filter(pl.col("measure").is_in(["bias_ambiguous", "bias_disambiguated"]))
+    assert of_items["value"].drop_nulls().unique().to_list() == [0]
+    accuracy = cell.row("accuracy_disambiguated", bias_type="Age", options="")
+    assert (accuracy["value"], accuracy["n"]) == (1, 12)
+
+
+@pytest.mark.slow
 def test_random_answers_have_no_bias(tmp_path: Path) -> None:
     (tmp_path / "Age.jsonl").write_bytes((ROOT / "word_lists/benchmarks/Age.jsonl").read_bytes())
     keys = {"layout": "bbq", "files": ["Age.jsonl"], "prompt": "race"}

@@ -9,7 +9,9 @@ import pytest
 from worlds import Array, over_clusters
 
 from biasgrid.base.arrays import divide
-from biasgrid.families.orders import CrossedOrder, ListOrder, cross_lists, pairs_across
+from biasgrid.families.sampling import Sample
+from biasgrid.families.underspecified.expand import asked_groups
+from biasgrid.families.underspecified.pack import AttributeRow, QuestionTemplate, Subjects, WordLists, design_of
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import (
     NoiseEstimate,
@@ -44,18 +46,21 @@ class Gender(NamedTuple):
         return float(np.mean(self.half > 0))
 
 
+def word_lists() -> WordLists:
+    """Word lists of the size of the shipped dataset of names, with a template for each cluster."""
+    templates = [QuestionTemplate(n, "[subj1] met [subj2].", f"{n}: [x]?", f"{n}: [x:neg]?") for n in range(CLUSTERS)]
+    names = [Subjects({"[subj]": [f"{side}{n}" for n in range(NAMES)]}, [None] * NAMES) for side in "mf"]
+    rows = [AttributeRow({"[x]": f"act {n}", "[x:neg]": "not"}, f"act {n}", None) for n in range(ATTRIBUTES)]
+    return WordLists(templates, names, {"[x]": rows}, "", None, {})
+
+
 def gender(seed: int, share: float) -> Gender:
     """Asks a share of a world of the size of the shipped dataset of names, chosen as a sample is."""
     random = np.random.default_rng(seed)
     effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
     utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, CLUSTERS))
     items = ATTRIBUTES * CLUSTERS
-    order = CrossedOrder(
-        pairs_across(NAMES, NAMES, seed),
-        ListOrder(cross_lists([CLUSTERS, ATTRIBUTES], seed).at(np.arange(items))),
-        seed,
-    )
-    groups = order.at(np.arange(round(share * NAMES * NAMES * items)))
+    groups = np.flatnonzero(asked_groups(design_of(word_lists()), Sample(share=share, seed=seed)))
     pair, item = np.divmod(groups, items)
     first, second = pair // NAMES, NAMES + pair % NAMES
     cluster, attribute = np.divmod(item, ATTRIBUTES)
@@ -84,8 +89,8 @@ def test_a_hundredth_of_the_questions_of_names_tells_associations_half_as_well()
     loss = np.median(part.half[part.half > 0]) / np.median(whole.half)
     # Near three swap groups to an association: some have a single cluster, and so no interval.
     assert 1.5 < loss < 2.5
-    assert part.known > 0.6
-    assert part.coverage > 0.88
+    assert part.known > 0.88
+    assert part.coverage > 0.93
     assert whole.coverage > 0.94
 
 
@@ -97,9 +102,9 @@ def test_widths_are_as_foretold(share: float, within: float) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", [0.01, 0.02, 0.03, 0.1])
-def test_intervals_of_samples_cover_nearly_what_they_should(share: float) -> None:
+def test_intervals_of_samples_cover_what_they_should(share: float) -> None:
     found = [gender(seed, share) for seed in range(40)]
-    assert np.mean([each.coverage for each in found]) > (0.89 if share <= 0.02 else 0.91)
+    assert np.mean([each.coverage for each in found]) > 0.94
 
 
 def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:

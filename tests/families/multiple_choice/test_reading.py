@@ -262,14 +262,16 @@ def test_models_without_prompts_get_question_and_context(tmp_path: Path) -> None
     ]
 
 
-def test_samples_have_items_of_all_templates_and_are_part_of_larger_ones(tmp_path: Path) -> None:
-    lines = [one for template in range(5) for one in four_lines(template, 4 * template)]
-    asked = [
-        instances_of(files_of(tmp_path, lines, sample=Sample(units=count)))["item"].to_list() for count in (10, 15)
-    ]
-    assert [len(each) for each in asked] == [10, 15]
-    assert {*asked[0]} < {*asked[1]}
-    assert {item // 4 for item in asked[0]} == {*range(5)}
+def test_samples_have_whole_units_of_all_templates(tmp_path: Path) -> None:
+    aunt = {"ans0": ["aunt", "old"], "ans1": ["niece", "nonOld"], "ans2": ["Unknown", "unknown"]}
+    lines = [one for template in range(5) for one in four_lines(template, 8 * template)]
+    lines += [one for template in range(5) for one in four_lines(template, 8 * template + 4, answer_info=aunt)]
+    files = [files_of(tmp_path, lines, sample=Sample(units=count)) for count in (1, 10, 21)]
+    asked = [set(map(str, instances_of(each)["item_id"])) for each in files]
+    # No more than asked for, but one unit at least.
+    assert [len(each) for each in asked] == [4, 8, 20]
+    assert asked[0] < asked[1] < asked[2]
+    assert {int(name.split()[1]) // 8 for name in asked[2]} == {*range(5)}
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ no more than a cross join of cases and terms, and a concatenation of strings.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
@@ -16,13 +15,22 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.counterfactual.keys import KEYS
-from biasgrid.families.counterfactual.pack import JOIN, CaseBlock, CasePack, CaseTemplate, GroupSlot, Slot, TemplateText
+from biasgrid.families.counterfactual.pack import (
+    JOIN,
+    CaseBlock,
+    CasePack,
+    CaseTemplate,
+    GroupSlot,
+    Slot,
+    TemplateText,
+    readable_text,
+)
 from biasgrid.families.expansion import Expansion, coverage_of_design
-from biasgrid.families.orders import TemplateBlock, cross_lists, sample_blocks
+from biasgrid.families.sampler import sampled_strata, seeded_hashes
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.instances import ASKED_BEFORE, TEXTS, instances_schema
-from biasgrid.tables.keys import Repetitions, digest_rows
+from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts, mix_bits
 
 CASE_ROWS_A_PART = 2**18
 SegmentRun = GroupSlot | tuple[str | Slot, ...]
@@ -64,25 +72,28 @@ def counts_of_cases(pack: CasePack, chosen: BoolArray) -> dict[str, int]:
 
 
 def cases_of_sample(pack: CasePack, sample: Sample) -> BoolArray:
-    """Says which cases are in a sample; balanced over templates and fillings; see `families.sampling`.
-
-    Templates with the same placeholders are a block: each template with each filling of each of them.
+    """Says which cases are in a sample, of which each template has its share; see `families.sampler`.
 
     Returns:
         Shape (cases,).
     """
-    by_tokens: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for block in pack.blocks:
-        by_tokens[tuple(slot.token for slot in pack.templates[block.template].slots)].append(block.first_case)
-    sizes = [[len(pack.fillings[token]) for token in tokens] for tokens in by_tokens]
-    firsts = [np.array(firsts, dtype=np.int64) for firsts in by_tokens.values()]
-    orders = [cross_lists([len(first), *size], sample.seed) for first, size in zip(firsts, sizes, strict=True)]
-    blocks = [TemplateBlock(len(first), order) for first, order in zip(firsts, orders, strict=True)]
+    templates = np.repeat(np.arange(len(pack.blocks)), [block.cases for block in pack.blocks])
+    digests = np.concatenate([np.zeros(0, np.uint64), *(case_digests(pack, block) for block in pack.blocks)])
     chosen = np.zeros(pack.cases, dtype=np.bool_)
-    for place, units in sample_blocks(blocks, sample):
-        template, filled = np.divmod(units, orders[place].size // len(firsts[place]))
-        chosen[firsts[place][template] + filled] = True
+    chosen[sampled_strata(templates[:, np.newaxis], seeded_hashes(digests, sample.seed), sample)] = True
     return chosen
+
+
+def case_digests(pack: CasePack, block: CaseBlock) -> Digests:
+    """Digests the texts of a template and of what fills its slots, in each of its cases; shape (cases,)."""
+    template = pack.templates[block.template]
+    content = [*map(readable_text, template.inputs), template.label, template.targets, template.answer]
+    (digest,) = digest_texts(pl.Series([repr(content)]))
+    digests = np.full(1, digest)
+    for slot in template.slots:
+        fillings = digest_texts(pl.Series(pack.fillings[slot.token], dtype=pl.String))
+        digests = mix_bits(digests[:, np.newaxis] + fillings).ravel()
+    return digests
 
 
 def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterator[pl.DataFrame]:

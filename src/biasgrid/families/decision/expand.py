@@ -8,7 +8,7 @@ from biasgrid.families.decision.keys import KEYS
 from biasgrid.families.decision.reading import Decisions
 from biasgrid.families.decision.section import DECISION
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import units_of_sample
+from biasgrid.families.sampler import units_of_sample
 
 ANSWERS = ("Yes", "No")
 
@@ -17,7 +17,7 @@ def expand(decisions: Decisions) -> Expansion:
     """Expands decisions in the order of their file; a sample has whole questions."""
     files, questions = decisions.files, decisions.questions
     number = {name: place for place, name in enumerate(questions)}
-    chosen = {*units_of_sample(len(questions), files.sample)}
+    chosen = {*units_of_sample([()] * len(questions), questions, files.sample)}
     rows = [row for row in decisions.rows if number[row.question] in chosen]
     table = pl.DataFrame(
         {

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXTS, QuestionSet
+from biasgrid.families.multiple_choice.items import OPTIONS, SCORED, SPANS, TEXTS, Item, QuestionSet
 from biasgrid.families.multiple_choice.keys import KEYS
 from biasgrid.families.multiple_choice.prompts import ItemPrompt, prompt_of
-from biasgrid.families.orders import random_order, shares_of_sample
+from biasgrid.families.sampler import Strata, units_of_sample
 from biasgrid.inference.surface_forms import option_letter
 
 
@@ -29,26 +28,36 @@ def expand(questions: QuestionSet) -> Expansion:
 
 
 def items_asked(questions: QuestionSet) -> list[int]:
-    """Returns the places of the items that are asked; of a sample, each template has its share.
+    """Returns the places of the items that are asked.
 
-    A sample takes the items of a pair of people together, which differ in condition and polarity.
+    A unit of a sample has all items of a template about two people: both contexts and questions, and whichever of the
+    two each context is about. Samples are even by category and by `make_up` of their units, and within these by
+    template. They end before the first unit with which they would have too many items.
     """
-    sample = questions.files.sample
-    if sample is None:
-        return list(range(len(questions.items)))
-    pairs: dict[int, dict[tuple[str, ...], list[int]]] = defaultdict(lambda: defaultdict(list))
+    units: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, item in enumerate(questions.items):
-        pair = tuple(sorted(item.spoken[one] for one in item.known))
-        pairs[questions.templates[item.category, item.template]][pair].append(place)
-    counts = shares_of_sample(np.array([sum(map(len, each.values())) for each in pairs.values()]), sample)
-    asked = []
-    for template, count in zip(pairs, counts.tolist(), strict=True):
-        of_pairs = list(pairs[template].values())
-        order = [
-            place for one in random_order(len(of_pairs), sample.seed, template).tolist() for place in of_pairs[one]
-        ]
-        asked += order[:count]
-    return sorted(asked)
+        people = sorted(item.spoken[option] for option in item.known)
+        units[item.row, item.category, item.template, *people].append(place)
+    strata: list[Strata] = []
+    for (row, category, template, *_), places in units.items():
+        strata.append(((row, make_up([questions.items[place] for place in places])), (category, template)))
+    keys = ["\n".join(unit) for unit in units]
+    chosen = units_of_sample(strata, keys, questions.files.sample, [len(places) for places in units.values()])
+    places_of_units = list(units.values())
+    return sorted(place for unit in chosen for place in places_of_units[unit])
+
+
+def make_up(items: Sequence[Item]) -> frozenset[tuple[tuple[str, str, bool | None], int]]:
+    """Returns the items of a unit by condition, polarity and whether the right option agrees with the stereotype.
+
+    The last is null in ambiguous contexts, and where it is not known which option agrees.
+    """
+    kinds: Counter[tuple[str, str, bool | None]] = Counter()
+    for item in items:
+        says_who = item.target is not None and item.label != item.unknown
+        agrees = item.label == item.target if says_who else None
+        kinds[item.condition, item.polarity, agrees] += 1
+    return frozenset(kinds.items())
 
 
 def item_table(questions: QuestionSet, items: Sequence[int]) -> pl.DataFrame:

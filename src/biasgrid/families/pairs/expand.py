@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import units_of_sample
 from biasgrid.families.pairs.items import CHOICE, CONTEXT, LESS, MORE, PARTNER, PairFiles, PairSet, SentencePair
 from biasgrid.families.pairs.keys import KEYS
 from biasgrid.families.pairs.section import FIRST, SECOND
+from biasgrid.families.sampler import units_of_sample
 from biasgrid.inference.surface_forms import option_letter
 
 OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
@@ -17,8 +17,7 @@ OF_PAIR = ("type", "direction", "writer", "target", "task", "is_doubted")
 
 def expand(pairs: PairSet) -> Expansion:
     """Expands pairs in the order of their files; a sample has whole clusters of pairs that reword each other."""
-    chosen = {*units_of_sample(len(pairs.templates), pairs.files.sample)}
-    asked = [place for place, pair in enumerate(pairs.pairs) if pairs.template(pair) in chosen]
+    asked = pairs_asked(pairs)
     rows = [row for place in asked for row in requests_of_pair(pairs, place)]
     types = {name: column.dtype.type for name, column in KEYS.items()}
     texts = dict.fromkeys(("text", "text_pair", "system", "candidate1", "candidate2"), pl.String)
@@ -27,6 +26,20 @@ def expand(pairs: PairSet) -> Expansion:
     whole = {"pairs": len(pairs.pairs), "rows": pairs.count}
     coverage = coverage_of_design({"pairs": len(asked), "rows": len(rows)}, whole)
     return expand_rows(table, KEYS, coverage)
+
+
+def pairs_asked(pairs: PairSet) -> list[int]:
+    """Returns the pairs that are asked: of a sample whole clusters, evenly by bias type, direction and task."""
+    clusters: list[list[int]] = [[] for _ in pairs.templates]
+    for place, pair in enumerate(pairs.pairs):
+        clusters[pairs.template(pair)].append(place)
+    strata, keys = [], []
+    for places in clusters:
+        members = [pairs.pairs[place] for place in places]
+        strata.append((frozenset((pair.type, pair.direction, pair.task) for pair in members),))
+        keys.append("\n".join(sorted(text for pair in members for text in (pair.more, pair.less))))
+    chosen = units_of_sample(strata, keys, pairs.files.sample)
+    return sorted(place for cluster in chosen for place in clusters[cluster])
 
 
 def requests_of_pair(pairs: PairSet, place: int) -> list[dict[str, object]]:

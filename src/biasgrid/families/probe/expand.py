@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.orders import units_of_sample
 from biasgrid.families.probe.definitions import EXPECTED_KEY, GROUP_KEY
 from biasgrid.families.probe.keys import KEYS
 from biasgrid.families.probe.reading import ProbeRequests
 from biasgrid.families.probe.section import OPTIONS_PLACEHOLDER, ItemKeys, fill_keys, lettered_options
+from biasgrid.families.sampler import units_of_sample
 
 OptionOrder = tuple[str, ...]
 SCHEMA = {
@@ -28,7 +28,7 @@ SCHEMA = {
 def expand(requests: ProbeRequests) -> Expansion:
     """Expands a probe: item by item, in each order of the options each of its prompts, as often as it is repeated."""
     files = requests.files
-    items = units_of_sample(len(requests.probe.items), files.sample)
+    items = sampled_items(requests)
     rows = pl.DataFrame([row for item in items for row in prompt_rows(requests, item)], schema=SCHEMA, orient="row")
     repeated = rows.select(pl.all().repeat_by(files.repetitions).explode()) if files.repetitions > 1 else rows
     number = pl.int_range(pl.len()) % files.repetitions
@@ -37,6 +37,19 @@ def expand(requests: ProbeRequests) -> Expansion:
     whole = {"items": len(requests.probe.items), "rows": requests.count}
     coverage = coverage_of_design({"items": len(items), "rows": len(repeated)}, whole)
     return expand_rows(repeated.with_columns(repetition=number, **candidate_columns), KEYS, coverage)
+
+
+def sampled_items(requests: ProbeRequests) -> list[int]:
+    """Returns the items that are asked, of a sample evenly by the values that metrics compare, and by what is expected.
+
+    An item with several prompts is in the stratum of all of their values.
+    """
+    probe = requests.probe
+    compared = {getattr(metric, "by", GROUP_KEY) for metric in probe.head.metric.values()}
+    names = sorted({GROUP_KEY, EXPECTED_KEY, *compared})
+    strata = [(frozenset(tuple(prompt.get(name) for name in names) for prompt in item),) for item in probe.items]
+    keys = [json.dumps(item, ensure_ascii=False, sort_keys=True) for item in probe.items]
+    return units_of_sample(strata, keys, requests.files.sample)
 
 
 def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:

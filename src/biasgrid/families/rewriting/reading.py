@@ -250,10 +250,10 @@ class RewritingRequests:
     @cached_property
     def sampled(self) -> list[int]:
         """The prompts of the sample."""
-        from biasgrid.families.orders import units_of_sample  # needs numpy, which plans do without
+        from biasgrid.families.sampler import units_of_sample  # needs numpy, which plans do without
 
-        usable = self.usable
-        return [usable[place] for place in units_of_sample(len(usable), self.files.sample)]
+        texts = [self.prompts[number] for number in self.usable]
+        return [self.usable[place] for place in units_of_sample([()] * len(texts), texts, self.files.sample)]
 
     @cached_property
     def neutral_numbers(self) -> list[int]:

@@ -1,13 +1,12 @@
 """Turns a pack into the table of its statements: which are asked, their values and their texts.
 
-Combinations of values are numbers until they become columns. Samples are balanced over templates and over what fills
-them.
+Combinations of values are numbers until they become columns. Samples are balanced over templates and over the classes
+of the values in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import InputError
 from biasgrid.families.expansion import Expansion, coverage_of_design
-from biasgrid.families.orders import UNITS_AT_ONCE, cross_lists, turns_of_sample
+from biasgrid.families.sampler import sampled_strata, seeded_hashes
 from biasgrid.families.sampling import Sample, sample_faults
 from biasgrid.families.statement.keys import KEYS
 from biasgrid.families.statement.pack import (
@@ -27,7 +26,7 @@ from biasgrid.families.statement.pack import (
 )
 from biasgrid.families.statement.reading import StatementMode
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
-from biasgrid.tables.keys import Digests, Repetitions, digest_rows
+from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts, mix_bits
 
 ANSWER_OPTIONS = ("Yes", "No")
 """The right answers of templates; candidates of every instance are the words for them that its prompt asks for."""
@@ -212,55 +211,11 @@ def values_in_lists(pack: StatementPack, template: StatementTemplate, combinatio
     }
 
 
-STATEMENTS_COMPARED = 256
-"""Among how many statements of a template the next one is chosen. With more, samples of the packs that come with the
-project are not better balanced; with 32 a value is off its share by up to 3, with these by up to 2."""
-
-
-@dataclass
-class UnsampledStatements:
-    """The statements of a template that are not in a sample yet.
-
-    Attributes:
-        order: shape (statements,), the places of all of them, in the order in which they are looked at.
-        values: shape (statements, parameters), the values that fill each, numbered through all domains.
-        looked_at: shape (some,), places of those that may be next.
-        seen: how many were looked at.
-    """
-
-    order: IntArray
-    values: IntArray
-    looked_at: IntArray
-    seen: int
-
-    @classmethod
-    def of(cls, order: IntArray, values: IntArray) -> UnsampledStatements:
-        """Looks at the first statements."""
-        return cls(order, values, order[:STATEMENTS_COMPARED].copy(), min(STATEMENTS_COMPARED, len(order)))
-
-    def take(self, surplus: IntArray) -> int:
-        """Takes the statement whose values are missed most, the first one of several.
-
-        Args:
-            surplus: shape (values,), how much more often than due each is in the sample.
-        """
-        place = int(surplus[self.values[self.looked_at]].sum(axis=1).argmin())
-        taken = int(self.looked_at[place])
-        self.looked_at[place:-1] = self.looked_at[place + 1 :]
-        if self.seen < len(self.order):
-            self.looked_at[-1] = self.order[self.seen]
-            self.seen += 1
-        else:
-            self.looked_at = self.looked_at[:-1]
-        return taken
-
-
 def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sample) -> list[BoolArray]:
     """Says which statements of each template are in a sample.
 
-    Statements are taken one by one: of the template that is due (see `orders.share_out`), so that each has its share
-    to within less than one, and of its statements one whose values are missed most. A larger sample goes on from a
-    smaller one.
+    Each template has its share of it, and of the statements of a template so have the classes of their values; see
+    `families.sampler`.
 
     Args:
         pack: the pack.
@@ -270,45 +225,35 @@ def sampled_statements(pack: StatementPack, kept: Sequence[IntArray], sample: Sa
     Returns:
         For each template an array of shape (combinations that are kept,).
     """
-    waiting = [
-        UnsampledStatements.of(
-            order_of_combinations(pack, place, combinations, sample.seed), values_in_pack(pack, place, combinations)
-        )
-        for (place, *_), combinations in zip(pack.statements, kept, strict=True)
-    ]
-    chosen = [np.zeros(len(combinations), dtype=np.bool_) for combinations in kept]
-    for template, statement in take_in_turn(waiting, sample):
-        chosen[template][statement] = True
-    return chosen
+    templates = [pack.templates[place] for place, *_ in pack.statements]
+    sizes = [len(combinations) for combinations in kept]
+    of_template = np.repeat(np.arange(len(sizes)), sizes)
+    of_classes = [classes_of_values(pack, *each) for each in zip(templates, kept, strict=True)]
+    digests = [statement_keys(pack, *each) for each in zip(templates, kept, strict=True)]
+    strata = np.stack([of_template, np.concatenate([of_template[:0], *of_classes])], axis=1)
+    hashes = seeded_hashes(np.concatenate([np.zeros(0, np.uint64), *digests]), sample.seed)
+    chosen = np.zeros(len(hashes), dtype=np.bool_)
+    chosen[sampled_strata(strata, hashes, sample)] = True
+    return np.split(chosen, np.cumsum(sizes)[:-1])
 
 
-def take_in_turn(waiting: Sequence[UnsampledStatements], sample: Sample) -> Iterator[tuple[int, int]]:
-    """Yields the statements of a sample, by template and place."""
-    numbers = np.concatenate([np.zeros(0, np.int64), *(each.values.ravel() for each in waiting)])
-    totals = np.bincount(numbers)
-    whole, surplus = sum(len(each.order) for each in waiting), np.zeros_like(totals)
-    for template in turns_of_sample([len(each.order) for each in waiting], sample):
-        surplus -= totals
-        statement = waiting[template].take(surplus)
-        np.add.at(surplus, waiting[template].values[statement], whole)
-        yield template, statement
-
-
-def values_in_pack(pack: StatementPack, place: int, combinations: IntArray) -> IntArray:
-    """Returns the values that fill a template, numbered through all domains; shape (combinations, parameters)."""
-    domains = list(pack.values)
-    starts = np.cumsum([0, *(len(pack.values[domain]) for domain in domains)])
-    template = pack.templates[place]
+def classes_of_values(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> IntArray:
+    """Numbers the classes of the values of combinations, all parameters together; shape (combinations,)."""
+    numbers = np.zeros(len(combinations), np.int64)
     places = places_of_values(pack, template, combinations)
-    columns = [starts[domains.index(domain)] + place for domain, place in zip(template.domains, places, strict=True)]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(combinations), 0), np.int64)
+    for values, place in zip(pack.values_of(template), places, strict=True):
+        groups = list(dict.fromkeys(value.group for value in values))
+        of_values = np.array([groups.index(value.group) for value in values], np.int64)
+        numbers = numbers * len(groups) + of_values[place]
+    return numbers
 
 
-def order_of_combinations(pack: StatementPack, place: int, combinations: IntArray, seed: int) -> IntArray:
-    """Returns places of combinations in a random order, in which neighbours have few values in common."""
-    order = cross_lists([len(values) for values in pack.values_of(pack.templates[place])], seed)
-    number = np.full(order.size, -1, dtype=np.int64)
-    number[combinations] = np.arange(len(combinations))
-    slices = (np.arange(start, min(start + UNITS_AT_ONCE, order.size)) for start in range(0, order.size, UNITS_AT_ONCE))
-    found = [each[each >= 0] for each in (number[order.at(places)] for places in slices)]
-    return np.concatenate([np.zeros(0, np.int64), *found])
+def statement_keys(pack: StatementPack, template: StatementTemplate, combinations: IntArray) -> Digests:
+    """Digests the template and the values of combinations, whatever order their files have; shape (combinations,)."""
+    (digest,) = digest_texts(pl.Series([template.text]))
+    digests = np.full(len(combinations), digest)
+    places = places_of_values(pack, template, combinations)
+    for values, place in zip(pack.values_of(template), places, strict=True):
+        names = digest_texts(pl.Series([value.name for value in values], dtype=pl.String))
+        digests = mix_bits(digests + names[place])
+    return digests

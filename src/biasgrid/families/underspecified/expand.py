@@ -6,10 +6,10 @@ Texts are built once per distinct segment; the rows gather them, part by part, s
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,7 @@ from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.base.faults import UserError
 from biasgrid.families.expansion import Expansion, coverage_of_design
 from biasgrid.families.family import TokenCounts
-from biasgrid.families.orders import (
-    UNITS_AT_ONCE,
-    CrossedOrder,
-    ListOrder,
-    cross_lists,
-    pairs_across,
-    pairs_within,
-    serving_order,
-)
+from biasgrid.families.sampler import first_units, numbered_strata, seeded_hashes
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.keys import KEYS, NAME_FACTS
 from biasgrid.families.underspecified.lists.subjects import Subjects, facts_of_names
@@ -42,7 +34,7 @@ from biasgrid.families.underspecified.pack import (
 )
 from biasgrid.tables.claims.facts import COMPARISONS, ROWS
 from biasgrid.tables.instances import PROMPT_FORMAT, instances_schema
-from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
+from biasgrid.tables.keys import Digests, Repetitions, digest_rows, digest_texts, mix_bits, repeated_digests
 
 SUBJECT_FORM = re.compile(r"\[subj[12](?::[a-z]+)?\]")
 INSTANCES_AT_ONCE = 1_000_000
@@ -207,50 +199,64 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
 
 
 def asked_groups(design: Design, sample: Sample) -> BoolArray:
-    """Says which swap groups are in a sample: blocks, or of rows the beginning of an order of all.
+    """Says which swap groups are in a sample: whole blocks, or of rows each template and attribute has its share.
 
-    There each subject and each template has its share of the sample, to within less than one. So has each attribute,
-    among the templates that ask for the same attributes.
+    Of rows, an item with all of its pairs is a stratum. All of these have one size, so each has as many swap groups as
+    the others, and the rest is shared out among items whose templates take turns. Its pairs come in the rounds of
+    `order_of_pairs`.
 
     Returns:
         Shape (swap groups,), by pair and item.
     """
     if isinstance(sample, BlockSample):
         return design.blocks.chosen(len(design.pairs))
-    chosen, seed = np.zeros(design.swap_groups, dtype=np.bool_), sample.seed
-    if not len(chosen):
-        return chosen
-    counts = [len(subjects.groups) for subjects in design.subjects]
-    pairs = pairs_within(counts[0], seed) if len(counts) == 1 else pairs_across(counts[0], counts[1], seed)
-    order, count = CrossedOrder(pairs, ListOrder(order_of_items(design, seed)), seed), sample.count(len(chosen))
-    for start in range(0, count, UNITS_AT_ONCE):
-        chosen[order.at(np.arange(start, min(start + UNITS_AT_ONCE, count)))] = True
-    return chosen
+    items, count = design.items[::2], sample.count(design.swap_groups)
+    chosen = np.zeros((len(design.pairs), len(items)), dtype=np.bool_)
+    templates = numbered_strata([(item.template, item.prompt) for item in items])
+    digests, pairs = item_digests(design, items), np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
+    names = [digest_texts(pl.Series(side.forms["[subj]"], dtype=pl.String)) for side in design.sides]
+    for rank, item in enumerate(first_units(templates, seeded_hashes(digests, sample.seed), len(items))):
+        asked = (count + len(items) - 1 - rank) // len(items)
+        hashes = [seeded_hashes(side + digests[item], sample.seed) for side in names]
+        chosen[order_of_pairs(pairs, *hashes)[:asked], item] = True
+    return chosen.ravel()
 
 
-def order_of_items(design: Design, seed: int) -> IntArray:
-    """Returns the items, both questions counted as one, in an order in which templates and their attributes are even.
+def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray:
+    """Returns the order in which pairs are asked an item: in rounds, in each of which a subject is once at most.
 
-    Templates with the same attributes make a table, whose order is that of `orders.cross_lists`; the tables take
-    turns as `orders.share_out` says.
+    A round has the pairs of which the ranks add up to one number, modulo the number of subjects of the longer list. Of
+    this list it has as many neighbours as the other one has subjects; the next round begins behind these, so that all
+    are asked about equally often.
+
+    Args:
+        pairs: shape (pairs, 2), the subjects of each, as rows of the first and of the last list.
+        first: shape (subjects,), a hash of each subject of the first list.
+        second: of the last list, which may be the first one again.
     """
-    tables = items_of_tables(design)
-    orders = [iter(table.ravel()[cross_lists([*table.shape], seed).at(np.arange(table.size))]) for table in tables]
-    of_templates = [(place, table.shape[1]) for place, table in enumerate(tables) for _ in table]
-    turns = serving_order([size for _, size in of_templates], sum(table.size for table in tables))
-    return np.array([next(orders[of_templates[turn][0]]) for turn in turns], dtype=np.int64)
+    ranks = [np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)]
+    shorter, longer = sorted((len(first), len(second)))
+    turns = np.arange(longer)
+    # After one lap, or several, a round would begin where the first one did.
+    laps = turns * gcd(shorter, longer) // max(longer, 1)
+    turn_of_sum = np.argsort((turns * shorter + laps) % max(longer, 1))
+    sums = (ranks[0][pairs[:, 0]] + ranks[1][pairs[:, 1]]) % max(longer, 1)
+    within = mix_bits(first)[pairs[:, 0]] + mix_bits(second)[pairs[:, 1]]
+    # One number holds both, as sorting by two takes three times as long: the turn, and 40 bits of the hash.
+    return np.argsort((turn_of_sum[sums].astype(np.uint64) << np.uint64(40)) | (within >> np.uint64(24)))
 
 
-def items_of_tables(design: Design) -> list[IntArray]:
-    """Returns the numbers of items in tables of shape (templates, each in one prompt; attributes)."""
-    of_templates: dict[tuple[int, QuestionPrompt | None], dict[str, int]] = defaultdict(dict)
-    for number, item in enumerate(design.items[::2]):
-        of_templates[item.template, item.prompt][item.attribute.name] = number
-    tables: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
-    for numbers in of_templates.values():
-        names = tuple(sorted(numbers))
-        tables[names].append([numbers[name] for name in names])
-    return [np.array(rows, dtype=np.int64) for rows in tables.values()]
+def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
+    """Digests what items ask: template, prompt format and attribute; shape (items,)."""
+    parts = [
+        [design.templates[item.template].text for item in items],
+        [item.prompt.text if item.prompt else "" for item in items],
+        [item.attribute.name for item in items],
+    ]
+    digests = np.zeros(len(items), np.uint64)
+    for texts in parts:
+        digests = mix_bits(digests + digest_texts(pl.Series(texts, dtype=pl.String)))
+    return digests
 
 
 def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansion:

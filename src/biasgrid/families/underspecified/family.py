@@ -321,7 +321,7 @@ class Underspecified(Family):
         design = design_of(lists)
         if design.asked is None:
             return None
-        from biasgrid.families.orders import clusters_of_associations
+        from biasgrid.families.underspecified.blocks import clusters_of_associations
         from biasgrid.families.underspecified.expand import asked_groups
 
         chosen = asked_groups(design, design.asked)

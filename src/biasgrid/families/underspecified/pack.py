@@ -22,7 +22,7 @@ from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample
 from biasgrid.families.underspecified.lists.subjects import Subjects, kept_subjects, tokens_of_subjects
 
 if TYPE_CHECKING:
-    from biasgrid.families.orders import AskedBlocks, CrossedLists
+    from biasgrid.families.underspecified.blocks import AskedBlocks, CrossedLists
 
 SUBJECT_SLOT = re.compile(r"\[subj([12])(:[a-z]+)?\]")
 MASK, QUESTION = "[mask]", "[question]"
@@ -264,19 +264,21 @@ class Design:
     def blocks(self) -> AskedBlocks:
         """The blocks that are asked, of a sample of them."""
         # What finds them imports numpy and polars, which plans without such samples do without.
-        from biasgrid.families.orders import blocks_of_sample
+        from biasgrid.families.underspecified.blocks import blocks_of_sample
 
         return blocks_of_sample(self.crossing, self.asked or ALL)
 
     @cached_property
     def crossing(self) -> CrossedLists:
-        """What is crossed with what, in numbers."""
-        from biasgrid.families.orders import CrossedLists
+        """The lists that are crossed."""
+        from biasgrid.families.underspecified.blocks import CrossedLists, Member
 
         asked = self.items[::2]
-        place = {name: number for number, name in enumerate(dict.fromkeys(item.attribute.name for item in asked))}
+        group = {item.attribute.name: item.attribute.group for item in asked}
+        place = {name: number for number, name in enumerate(group)}
         return CrossedLists(
-            [len(subjects.groups) for subjects in self.subjects],
+            [[*map(Member, side.forms["[subj]"], side.groups)] for side in self.subjects],
+            [*map(Member, group, group.values())],
             self.pairs,
             [place[item.attribute.name] for item in asked],
             [item.template for item in asked],
