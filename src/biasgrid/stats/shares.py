@@ -1,7 +1,8 @@
 """Intervals and tests of differences and ratios of two shares over clusters, items or prompts, and of choices of two.
 
 A difference of shares has no interval of width 0: two clusters are added that contradict each other (Agresti and Min,
-Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Of a ratio both Wilson intervals are joined (MOVER-R; Donner and Zou, 2012).
+Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Of a ratio both Wilson
+intervals are joined (MOVER-R; Donner and Zou, 2012).
 """
 
 from __future__ import annotations

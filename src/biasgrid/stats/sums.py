@@ -22,8 +22,8 @@ from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
 
 IntervalMethod = Literal[
-    "unit", "t", "moderated t", "effective Wilson", "difference of shares", "share of two", "mean share of two", "largest",
-    "none",
+    "unit", "t", "moderated t", "effective Wilson", "difference of shares", "share of two", "mean share of two",
+    "largest", "none",
 ]  # fmt: skip
 """How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
 Tested = Literal["", "p", "q"]

@@ -1,9 +1,9 @@
 """How often a model finds the sentence more likely that states a stereotype more, as CrowS-Pairs and others publish it.
 
 A pair whose sentences score the same counts as one that does not follow the stereotype, as in Nangia et al. (2020);
-such ties alone are no finding, see `stats.shares.shares_of_two`. Of CrowS-Pairs intervals are over writers, each of whom wrote many pairs, of StereoSet over target terms, and of other
-pairs over clusters of those that reword each other; beside the first two there are intervals over pairs alone. Here are
-also the checks whether a cell was measured at all.
+such ties alone are no finding, see `stats.shares.shares_of_two`. Of CrowS-Pairs intervals are over writers, each of
+whom wrote many pairs, of StereoSet over target terms, and of other pairs over clusters of those that reword each other;
+beside the first two there are intervals over pairs alone. Here are also the checks whether a cell was measured at all.
 """
 
 from __future__ import annotations

@@ -93,9 +93,9 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
 
     Returns:
         For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they are about);
-        `variance`, the mean of the squared distance from the fair value less the mean of the variances, at least 0; and `df`, how many of
-        the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of some groups one
-        less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
+        `variance`, the mean of the squared distance from the fair value less the mean of the variances, at least 0; and
+        `df`, how many of the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of
+        some groups one less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
     """
     tests = tested_claims(estimates)
     if tests.is_empty():

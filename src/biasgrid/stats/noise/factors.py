@@ -108,24 +108,29 @@ def over_shares_of_two(sums: Sums) -> OverFactor:
 def over_mean_shares(sums: Sums) -> OverFactor:
     """Returns how means over units of shares of choices between two vary: with t over units.
 
-    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead.
+    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead. As in
+    `shares.shares_of_two` a tie is no evidence for the second, so p is at least that with half of the ties.
     """
-    columns, added = sums.along[sums.factor].sums, over_shares_of_two(sums)
-    is_few = columns[..., 3].sum(axis=1) < FEWEST_CASES * added.units
-    variance, _ = jackknife(added.without)
-    values = sums.values
-    # As in `shares_of_two`: a tie is no evidence for the second, and p is at least that with half of the ties.
-    tied = columns[..., 1] - columns[..., 0] - columns[..., 2]
-    halved = np.stack([columns[..., 0] + tied / 2, columns[..., 1]], axis=-1)
+    along = sums.along[sums.factor]
+    added, units = shares_of_two(along.sums), along.present.sum(axis=1)
+    without, values, df = sums.without, sums.values, units - 1.0
+    variance, _ = jackknife(without)
+    first, every, second, cases = np.moveaxis(along.sums, -1, 0)
+    halved = np.stack([(first + every - second) / 2, every], axis=-1)
     totals = halved.sum(axis=1)
-    variance_of_halved, _ = jackknife(leave_one_out(halved, totals, mean))
-    apart, df = mean(totals) - sums.fair, added.units - 1.0
-    p = p_with_ties(values - sums.fair, apart, p_values(apart, [VarianceSource(variance_of_halved, df)]))
-    return added._replace(
-        source=VarianceSource(*(np.where(is_few, *both) for both in zip(added.source, (variance, df), strict=True))),
+    halved_variance, _ = jackknife(leave_one_out(halved, totals, mean))
+    apart = mean(totals) - sums.fair
+    least_p = p_with_ties(values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)]))
+    is_few = cases.sum(axis=1) < FEWEST_CASES * units
+    source = VarianceSource(np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df))
+    return OverFactor(
+        without,
+        source,
+        units,
+        NO_PRIOR,
         centre=np.where(is_few, added.centre, values),
-        least_p=np.where(is_few, added.least_p, p),
-        constant=(variance == 0) & (added.units > 1) & ~is_few,
+        least_p=np.where(is_few, added.least_p, least_p),
+        constant=(variance == 0) & (units > 1) & ~is_few,
         added=is_few,
     )
 
