@@ -14,6 +14,7 @@ from biasgrid.stats.noise.trend import trend_of
 from biasgrid.stats.noise.variance import (
     FEWEST_VARIANCES,
     NO_PRIOR,
+    ROUNDING,
     Prior,
     jackknife,
     moderate_variances,
@@ -120,6 +121,7 @@ def over_mean_shares(sums: Sums) -> OverFactor:
     totals = halved.sum(axis=1)
     halved_variance, _ = jackknife(leave_one_out(halved, totals, mean))
     apart = mean(totals) - sums.fair
+    apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
     least_p = p_with_ties(values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)]))
     is_few = cases.sum(axis=1) < FEWEST_CASES * units
     source = VarianceSource(np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df))
