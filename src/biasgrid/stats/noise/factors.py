@@ -38,7 +38,7 @@ Columns: a unit's share of the first, 1, its share of the second, and how many c
 WITH_ADDED = (SHARES, SHARE_OF_TWO, MEAN_SHARE_OF_TWO)
 """Intervals that may have two added units."""
 FEWEST_CASES = 3
-"""With fewer cases a unit on average, shares of units are so coarse that t over these never finds anything."""
+"""With fewer cases a unit on average, shares of units are nearly single choices, for whose means t is wrong."""
 
 
 class OverFactor(NamedTuple):
