@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
-from small_measures import measures_of, table_of
+from small_measures import table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import MEASURES, SUMMARY
+from biasgrid.tables.measures import SUMMARY
 from biasgrid.tables.verdicts import VERDICTS
 
 runner = CliRunner()

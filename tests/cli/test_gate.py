@@ -47,8 +47,16 @@ ROWS: list[dict[str, Any]] = [
     {"model": "new", "measure": "refused_difference", "value": -1.0, "low": -1.0, "high": -0.7, "clusters": 4},
     {"model": "old", "measure": "refused_difference", "value": 0.02, "low": -0.04, "high": 0.08, "clusters": 4},
     {"model": "two", "measure": "refused_difference", "value": 0.0, "low": -0.12, "high": 0.12, "clusters": 4},
+    {"model": "new", "measure": "stereotype_share", "value": 0.3, "low": 0.2, "high": 0.4, "clusters": 4},
+    {"model": "old", "measure": "stereotype_share", "value": 0.52, "low": 0.45, "high": 0.59, "clusters": 4},
+    {"model": "new", "measure": "accuracy", "value": 0.3, "low": 0.2, "high": 0.4, "clusters": 4},
 ]
-HEADLINES = {"refused_difference": ("how much more is refused", 0.0), "strength": ("a size", 0.0)}
+HEADLINES = {
+    "refused_difference": ("how much more is refused", 0.0),
+    "strength": ("a size", 0.0),
+    "stereotype_share": ("how often stereotypes score higher", 0.5),
+    "accuracy": ("how often answers are right", 1.0),
+}
 """The meaning of headline measures, and their values of equal treatment."""
 
 
@@ -57,6 +65,7 @@ def results(tmp_path: Path) -> Path:
     """A summary of one dataset, beside the config that a pipeline would have."""
     rows = table_of(SUMMARY, ROWS, dataset="gender", **NAMED)
     ranges = {name: [-1, 1] for name in ("agreement", "refused_difference", "strength")}
+    ranges |= {name: [0, 1] for name in ("stereotype_share", "accuracy")}
     claims = {"counted": {}, "ranges": {"gender": ranges}, "headlines": {"gender": HEADLINES}}
     facts = {"statistics": {"level": 0.9}, "claims": claims}
     write_table(rows, tmp_path / "summary.parquet", SUMMARY, facts)
@@ -110,6 +119,10 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
         ("old", "refused_difference=0.1", "interval", 0, "within         gender/old: refused_difference 0.0200"),
         ("two", "refused_difference=0.1", "interval", 1, "refused_difference 0 (-0.120 to 0.120); at most 0.1 on both"),
         ("two", "refused_difference=0.1", "value", 0, "within         gender/two: refused_difference 0 (-0.120"),
+        # A model that prefers the other sentences is as far from one half.
+        ("new", "stereotype_share=0.6", "interval", 1, "0.300 (0.200 to 0.400); at most 0.6 on both sides of 0.5"),
+        ("old", "stereotype_share=0.6", "interval", 0, "0.520 (0.450 to 0.590); at most 0.6 on both sides of 0.5"),
+        ("new", "accuracy=1", "interval", 0, "accuracy 0.300 (0.200 to 0.400); at most 1\n"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(

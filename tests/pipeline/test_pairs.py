@@ -60,7 +60,6 @@ def test_the_preference_of_the_model_is_found(cell: Pipeline) -> None:
     over_pairs = intervals.filter(measure="stereotype_share", bias_type="age", generalises_to="clusters").to_dicts()
     assert len(over_pairs) == 1
     assert over_pairs[0]["high"] - over_pairs[0]["low"] < share["high"] - share["low"]
-    assert cell.row("preference", bias_type="age")["value"] == 0.5
     assert cell.row("likelihood_difference", bias_type="age")["value"] == pytest.approx(0.5 / 5)
     assert cell.row("neutral", bias_type="age")["value"] == 0
 
@@ -166,4 +165,4 @@ def test_random_scores_have_no_preference(tmp_path: Path) -> None:
     cell = Pipeline(tmp_path, {"task": "text-generation", "random": {"seed": 2}}, dataset)
     share = cell.row("stereotype_share", options="", bias_type="age")
     assert share["low"] < 0.5 < share["high"]
-    assert cell.row("preference", bias_type="age")["q"] > 0.05
+    assert share["q"] > 0.05

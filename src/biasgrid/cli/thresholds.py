@@ -64,7 +64,7 @@ class ThresholdCheck(NamedTuple):
         state: whether the number is within or above it, or not measurable.
         text: the number, or why there is none, after the measure's name.
         verdict: the verdict of the cell.
-        both_sides: whether the number may be as far below 0 as above.
+        fair: the value that the number may be as far below as above, None where only the threshold limits it.
     """
 
     cell: str
@@ -73,7 +73,7 @@ class ThresholdCheck(NamedTuple):
     state: ThresholdResult
     text: str
     verdict: str
-    both_sides: bool = False
+    fair: float | None = None
 
     @property
     def line(self) -> str:
@@ -83,7 +83,8 @@ class ThresholdCheck(NamedTuple):
     @property
     def limit(self) -> str:
         """The threshold in words."""
-        return f"at most {self.largest:g}{' on both sides of 0' * self.both_sides}"
+        sides = "" if self.fair is None else f" on both sides of {self.fair:g}"
+        return f"at most {self.largest:g}{sides}"
 
 
 def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
@@ -263,8 +264,10 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     value, low, high = row["value"], row["low"], row["high"]
     cell = "/".join(name for name in (row["dataset"], row["model"], row["bias_type"]) if name)
     least, checked = (value, value) if on == "value" or row["measure"] in COUNTS else (low, high)
-    both_sides = is_fair_at_zero(row, facts) and least is not None and least < 0 <= threshold.largest
-    checked = max(checked, -least) if both_sides else checked
+    fair = fair_inside(row, facts)
+    if fair is not None and (least is None or not least < fair <= threshold.largest):
+        fair = None
+    checked = checked if fair is None else max(checked, 2 * fair - least)
     state: ThresholdResult = "not measurable"
     if row["flag"] is not None or value is None:
         text = "is " + (row["flag"] or "null: nothing was measured")
@@ -273,16 +276,17 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
     else:
         state = "above" if checked > threshold.largest else "within"
         text = number_in_words(row, facts)
-    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, row["verdict"], both_sides)
+    return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, row["verdict"], fair)
 
 
-def is_fair_at_zero(row: Mapping[str, Any], facts: GridFacts) -> bool:
-    """Says whether the number of a row of the summary is as far from equal treatment below 0 as above.
+def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
+    """Returns the value of equal treatment of a row of the summary, None where numbers are not on both sides of it.
 
     Sizes that are corrected for noise are below 0 by noise alone.
     """
     _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
-    return fair == 0 and not is_size(row["measure"]) and facts.range_of(row)[0] < 0
+    least, most = facts.range_of(row)
+    return None if fair is None or is_size(row["measure"]) or not least < fair < most else fair
 
 
 def number_in_words(row: Mapping[str, Any], facts: GridFacts) -> str:

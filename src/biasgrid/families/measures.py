@@ -343,5 +343,5 @@ def signs_in_formats(part: Sums, settings: StatisticsSettings) -> FloatArray:
         alone = {TEMPLATES: Along([str(template) for template in templates[own].tolist()], sums[:, own])}
         rows = estimate([replace(part, along=alone)], settings)
         is_found = rows.select(is_significant().fill_null(value=False)).to_series()
-        signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy()), 0)
+        signs[place] = np.where(is_found, np.sign(rows["value"].fill_null(np.nan).to_numpy() - part.fair), 0)
     return signs

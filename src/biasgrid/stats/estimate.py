@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray
+from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -23,7 +23,14 @@ from biasgrid.stats.intervals import (
     wilson_interval,
 )
 from biasgrid.stats.noise.control import corrected_columns, source_columns
-from biasgrid.stats.noise.factors import SHARES, OverFactor, over_first_factor, over_names, sources_of_formats
+from biasgrid.stats.noise.factors import (
+    SHARES,
+    WITH_ADDED,
+    OverFactor,
+    over_first_factor,
+    over_names,
+    sources_of_formats,
+)
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.power import detectable_effect
@@ -56,10 +63,11 @@ UNIT_NAMES = {"templates": "cluster"}
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
     """Estimates numbers.
 
-    Shares have Wilson's interval with as many cases as their variance over clusters is worth, differences of shares one
-    with two added clusters that contradict each other, what is the largest of
+    Shares have Wilson's interval with as many cases as their variance over clusters is worth, differences of shares and
+    shares of choices between two one with two added clusters that contradict each other, what is the largest of
     several numbers the interval of the largest of these, all of which hold at once (Bonferroni), and all others that of
-    Student's t, cut to their range. Ends of intervals that the keys of numbers have stay as they are.
+    Student's t, cut to their range. Ends of intervals that the keys of numbers have stay as they are. What is tested is
+    the distance from the fair value, `Sums.fair`.
 
     Args:
         parts: the numbers, kind by kind; those that are inputs alone have no rows.
@@ -74,28 +82,36 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         rows.with_columns(kind=pl.lit(kind))
         for kind, part in enumerate(parts)
         if not part.is_input
-        for rows in (rows_of_shares if part.interval == SHARES else rows_of_kind)(part, settings)
+        for rows in (rows_of_shares if part.interval in WITH_ADDED else rows_of_kind)(part, settings)
     ]
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
 def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields the estimates of differences of shares, which say why no test by signs can tell one from 0.
+    """Yields the estimates of shares with two added units, which say why no test by signs can tell one from fairness.
 
     Args:
-        part: differences of shares.
+        part: differences of shares, or shares of choices between two.
         settings: clusters and level.
     """
-    along = part.clustered(settings.clusters).along[part.factor]
-    units, paired = along.present.sum(axis=1), difference_of_shares(along.sums).paired
+    sums = part.clustered(settings.clusters)
+    units = sums.along[sums.factor].present.sum(axis=1)
     # With k units that all agree the least p is 2^(1 - k).
-    few = paired & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
+    few = are_tested_by_signs(sums) & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
     unit = unit_of_factor(part.factor)
     texts = [f"untestable: {count} {unit}s" if is_few else None for count, is_few in zip(units, few, strict=True)]
     named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
     for rows in rows_of_kind(named, settings):
         reason = pl.coalesce("reason", "untestable") if "reason" in rows.columns else pl.lit(None, pl.String)
         yield rows.with_columns(reason=reason).drop("untestable")
+
+
+def are_tested_by_signs(sums: Sums) -> BoolArray:
+    """Says which shares have tests that no p of signs can be below, shape (numbers,)."""
+    if sums.interval == SHARES:
+        return difference_of_shares(sums.along[sums.factor].sums).paired
+    added = over_first_factor(sums).added
+    return np.zeros(len(sums.keys), dtype=np.bool_) if added is None else added
 
 
 def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
@@ -195,9 +211,11 @@ def over_one_factor(sums: Sums, whole: pl.DataFrame, first: OverFactor, settings
         return with_columns_of(whole, low, high, [first.source], "jackknife t of the largest")
     moderated = "moderated t" if first.prior.df > 0 else "t"
     method = moderated if sums.interval == "moderated t" else "jackknife t"
-    method = ADDED if sums.interval == SHARES else method
     method = f"{method} with gain" if first.gain is not None else method
     rows = with_intervals(whole, sums, first.sources, method, settings, first)
+    if first.added is not None:
+        has_added = pl.Series(first.added) & pl.col("method").is_not_null()
+        rows = rows.with_columns(method=pl.when(has_added).then(pl.lit(ADDED)).otherwise("method"))
     if not sums.test or first.constant is None:
         return rows
     has_exact = pl.Series(first.constant) & pl.col("p").is_not_null()
@@ -232,11 +250,12 @@ def with_intervals(
     half = half_width(sources, settings.alpha)
     # Numbers that do not vary at all are not therefore exact.
     low, high = interval_ends(values, np.where(half > 0, half, np.nan), within)
-    p = p_of_kind(values, sources, first) if sums.test or first.least_p is not None else np.full(len(values), np.nan)
+    is_tested = bool(sums.test) or first.least_p is not None
+    p = p_of_kind(values - sums.fair, sources, first) if is_tested else np.full(len(values), np.nan)
     if first.least_p is not None:
-        # An interval without 0 is a test that finds something.
-        low = np.where(p > settings.alpha, np.minimum(low, 0), low)
-        high = np.where(p > settings.alpha, np.maximum(high, 0), high)
+        # An interval without the fair value is a test that finds something.
+        low = np.where(p > settings.alpha, np.minimum(low, sums.fair), low)
+        high = np.where(p > settings.alpha, np.maximum(high, sums.fair), high)
     shared = [source for source in sources if source is first.gain]
     own = [source for source in sources if source is not first.gain]
     rows = with_columns_of(whole, low, high, own, method)
@@ -250,29 +269,31 @@ def with_intervals(
         size = detectable_effect(own, settings.alpha)
         return rows.with_columns(detectable=pl.when(pl.col("p").is_not_null()).then(pl.lit(size)).fill_nan(None))
     return rows.with_columns(
-        **corrected_columns(values, p, own, shared, within, settings), **source_columns(values, own, shared)
+        **corrected_columns(values, p, own, shared, within, settings, sums.fair),
+        **source_columns(values, own, shared, sums.fair),
     )
 
 
 def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: OverFactor) -> FloatArray:
-    """Returns p of numbers over some sources, NaN where there is no test.
+    """Returns p of numbers less their fair value over some sources, NaN where there is no test.
 
     Two units of the first factor are too few to test by. Of numbers that are the same in all of them nothing is known
     but that their signs agree, which is a test over these units alone.
 
     Args:
-        values: shape (numbers,), around which their intervals lie.
+        values: shape (numbers,), the middles of their intervals less the fair value.
         sources: what makes them vary.
         first: how they vary with the units of the first factor.
     """
+    is_of_units = any(source is first.source for source in sources)
     p = p_values(values, sources)
-    if first.least_p is not None:
-        p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
-    if not any(source is first.source for source in sources):
-        return p
-    if first.constant is not None and len(sources) == len(first.sources):
+    if is_of_units and first.constant is not None and len(sources) == len(first.sources):
         signs = sign_test_p(np.where(np.abs(values) <= ROUNDING, 0.0, values), first.units)
         p = np.where(first.constant, signs, p)
+    if first.least_p is not None:
+        p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
+    if not is_of_units:
+        return p
     return np.where(first.units < FEWEST_TESTED, np.nan, p)
 
 

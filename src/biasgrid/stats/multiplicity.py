@@ -89,17 +89,17 @@ def selected_ends(
 def simultaneous_bounds(
     values: FloatArray, p: FloatArray, sources: list[VarianceSource], shared: list[VarianceSource], alpha: float
 ) -> FloatArray:
-    """Returns how far from 0 numbers are at least, all of a kind at once (Bonferroni).
+    """Returns how far from their fair value numbers are at least, all of a kind at once (Bonferroni).
 
     A number that is picked for its size is mostly larger than it would be in other clusters. A gain is one unknown that
     all numbers share, so its part is not divided by their count.
 
     Args:
-        values: shape (numbers,).
+        values: shape (numbers,), less their fair value.
         p: of their tests; NaN is no test.
         sources: what makes them vary.
         shared: what all of them share, a gain.
-        alpha: how often one of all may be nearer to 0.
+        alpha: how often one of all may be nearer to its fair value.
 
     Returns:
         Shape (numbers,), in size; 0 where nothing can be said, NaN where there is no test.

@@ -1,7 +1,8 @@
-"""Intervals and tests of differences and ratios of two shares over clusters, items or prompts.
+"""Intervals and tests of differences and ratios of two shares over clusters, items or prompts, and of choices of two.
 
 A difference of shares has no interval of width 0: two clusters are added that contradict each other (Agresti and Min,
-Biometrics 2005, here with clusters). Of a ratio both Wilson intervals are joined (MOVER-R; Donner and Zou, 2012).
+Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Of a ratio both Wilson
+intervals are joined (MOVER-R; Donner and Zou, 2012).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, divide
-from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.intervals import VarianceSource, p_values
 
 MOST_FLIPPED = 16
 """Of how many clusters that differ at most all signs are tried."""
@@ -99,6 +100,53 @@ def sign_flip_p(differences: FloatArray) -> float:
     for difference in moved:
         sums = np.concatenate([sums + difference, sums - difference])
     return float((np.abs(sums) >= abs(differences.sum()) - SAME).mean())
+
+
+class SharesOfTwo(NamedTuple):
+    """What is known of shares of choices between two; arrays of shape (numbers,).
+
+    Attributes:
+        centre: the share with the two added units, around which its interval lies.
+        source: the variance of the centre, and its degrees of freedom.
+        least_p: the least p that a test against one half may have.
+    """
+
+    centre: FloatArray
+    source: VarianceSource
+    least_p: FloatArray
+
+
+def shares_of_two(sums: FloatArray) -> SharesOfTwo:
+    """Returns intervals of shares of choices between two, and what limits their tests against one half.
+
+    A case chooses the first, the second, or neither (a tie). The share counts ties as not the first, so that its
+    difference from one half is half the difference of the shares of cases with and without the first: interval and
+    test are those of `difference_of_shares`. A tie is no evidence for the second, so p is also at least that of the
+    first less the second, where a tie counts for neither, and 1 where ties alone put the share below one half. Without
+    ties both tests are the same.
+
+    Args:
+        sums: shape (numbers, units, 3 or more), how many cases choose the first, how many there are, and how many
+            choose the second; further columns are not read.
+    """
+    first, cases, second = np.moveaxis(sums[..., :3], -1, 0)
+    share = difference_of_shares(np.stack([first, cases, cases - first, cases], axis=-1))
+    decided = difference_of_shares(np.stack([first, cases, second, cases], axis=-1))
+    p = np.fmax(p_values(decided.centre, [decided.source]), decided.sign_flip_p)
+    least_p = np.fmax(share.sign_flip_p, p_with_ties(share.centre, decided.centre, p))
+    variance, df = share.source
+    return SharesOfTwo((1 + share.centre) / 2, VarianceSource(variance / 4, df), least_p)
+
+
+def p_with_ties(apart: FloatArray, decided: FloatArray, p: FloatArray) -> FloatArray:
+    """Returns the p of shares whose ties count for neither side, 1 where ties alone decide the side.
+
+    Args:
+        apart: shape (numbers,), shares less one half, or twice as much.
+        decided: the same with half of the ties in the share.
+        p: of tests of `decided`.
+    """
+    return np.where(np.sign(apart) == np.sign(decided), p, 1.0)
 
 
 class ShareWithInterval(NamedTuple):

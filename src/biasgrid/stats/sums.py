@@ -21,10 +21,13 @@ from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
 
-IntervalMethod = Literal["unit", "t", "moderated t", "effective Wilson", "difference of shares", "largest", "none"]
+IntervalMethod = Literal[
+    "unit", "t", "moderated t", "effective Wilson", "difference of shares", "share of two", "mean share of two",
+    "largest", "none",
+]  # fmt: skip
 """How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of shares, else t."""
 Tested = Literal["", "p", "q"]
-"""Whether a number is tested against 0, and whether together with the others of its kind."""
+"""Whether a number is tested against its fair value, and whether together with the others of its kind."""
 TEMPLATES = "templates"
 """The factor whose units are combined into clusters, and divided into prompt formats where there are several."""
 FORMATS = "formats"
@@ -124,6 +127,7 @@ class Sums:
         finish: makes the numbers.
         interval: how their intervals are made.
         test: whether they are tested.
+        fair: the value of equal treatment, which tests, bounds and detectable effects are about.
         claims_all: whether they are claims about all factors, not about the first alone.
         compared: whether models are compared by them.
         is_input: whether they are no numbers, but what others are made of.
@@ -134,6 +138,7 @@ class Sums:
     finish: Finish = MEAN
     interval: IntervalMethod = "unit"
     test: Tested = ""
+    fair: float = 0.0
     claims_all: bool = False
     compared: bool = True
     is_input: bool = False
@@ -282,6 +287,7 @@ def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
             finish=pl.lit(part.finish.name),
             interval=pl.lit(part.interval),
             test=pl.lit(part.test),
+            fair=pl.lit(part.fair),
             claims_all=pl.lit(part.claims_all),
             compared=pl.lit(part.compared),
             is_input=pl.lit(part.is_input),
@@ -313,7 +319,7 @@ def read_sums(table: pl.DataFrame, finishes: Mapping[str, Finish]) -> tuple[list
             along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
         row = kind.row(0, named=True)
         keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
-        chosen = {name: row[name] for name in ("interval", "test", "claims_all", "compared", "is_input")}
+        chosen = {name: row[name] for name in ("interval", "test", "fair", "claims_all", "compared", "is_input")}
         found.append(Sums(keys, along, known[row["finish"]], **chosen))
     return found, table.filter(pl.col("factor").is_null())
 

@@ -139,14 +139,14 @@ UNCERTAINTY = {
     **SELECTED_INTERVAL,
     "bound": number_column(
         description=(
-            "lower bound of the distance from 0, simultaneously for all numbers of this kind (Bonferroni), as reported "
-            "for the largest; 0 if there is no such bound, null if the number is not tested"
+            "lower bound of the distance from the fair value, simultaneously for all numbers of this kind "
+            "(Bonferroni), as reported for the largest; 0 if there is no such bound, null if the number is not tested"
         )
     ),
     "detectable": number_column(
         description=(
-            "effect that would be detected with 80 % power, averaged over all numbers of this kind and corrected for "
-            "all tests; a gain is left out; null if untested"
+            "distance from the fair value that would be detected with 80 % power, averaged over all numbers of this "
+            "kind and corrected for all tests; a gain is left out; null if untested"
         )
     ),
     **STANDARD_ERROR,

@@ -52,6 +52,9 @@ SUMS = table(
             "`p` if the number is tested, `q` if it is tested together with others of its "
             "kind"
         ), nullable=True),
+        "fair": column(
+            pl.Float64, description="value of equal treatment, which the number is tested against", nullable=True
+        ),
         "claims_all": column(
             pl.Boolean, description=(
                 "whether the interval generalises to all factors, not only to the "

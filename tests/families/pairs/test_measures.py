@@ -62,7 +62,7 @@ def test_ties_stay_in_the_denominator_of_the_share_and_in_no_other(instances: pl
     found = {name: value_of(numbers, name, bias_type="age") for name in numbers["measure"].unique()}
     assert found == pytest.approx(
         {
-            "stereotype_share": 3 / 6, "neutral": 1 / 6, "preference": 1 / 6, "stereotype_share_antistereo": 1 / 2,
+            "stereotype_share": 3 / 6, "neutral": 1 / 6, "stereotype_share_antistereo": 1 / 2,
             "stereotype_share_stereo": 2 / 3, "likelihood_difference": (1 - 1 + 1 + 2 + 0 - 3) / 6,
         }
     )  # fmt: skip
@@ -175,10 +175,10 @@ def test_swapped_scores_swap_the_preference_and_the_scale_changes_no_share(
     plain = numbers_of(observed(instances, by_pair(*scores)))
     swapped = numbers_of(observed(instances, by_pair(*((less, more) for more, less in scores))))
     scaled = numbers_of(observed(instances, by_pair(*((4 * more, 4 * less) for more, less in scores))))
-    for name, sign in (("preference", -1), ("likelihood_difference", -1), ("neutral", 1)):
+    for name, sign in (("likelihood_difference", -1), ("neutral", 1)):
         one, other = (value_of(numbers, name, bias_type="age") for numbers in (plain, swapped))
         assert one == pytest.approx(sign * other, abs=1e-9), name
-    for name in ("stereotype_share", "preference", "neutral"):
+    for name in ("stereotype_share", "neutral"):
         assert value_of(plain, name, bias_type="age") == value_of(scaled, name, bias_type="age")
     share, neutral = (value_of(plain, name, bias_type="age") for name in ("stereotype_share", "neutral"))
     assert share + neutral + value_of(swapped, "stereotype_share", bias_type="age") == pytest.approx(1)
@@ -250,7 +250,7 @@ def test_placebo_pairs_have_one_half_in_their_interval() -> None:
         share = estimates.filter(measure="stereotype_share").to_dicts()[0]
         assert (share["generalises_to"], share["clusters"]) == ("clusters", 12)
         holds += share["low"] <= 0.5 <= share["high"]
-        significant += estimates.filter(measure="preference")["q"][0] <= 0.05
+        significant += share["q"] <= 0.05
     assert holds >= 0.9 * runs
     assert significant <= 0.09 * runs
 

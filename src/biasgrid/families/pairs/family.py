@@ -79,11 +79,14 @@ class Pairs(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Declares the measures of pairs and, of StereoSet, those of target terms, which are its headlines."""
+        """Declares the measures of pairs and, of StereoSet, those of target terms, which are its headlines.
+
+        There the share of pairs is evidence, no second finding.
+        """
         of_pairs = DEFINITIONS.of("pairs")
         if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
             return {**of_pairs, **self.flags}
-        plain = {name: replace(measure, headline=None) for name, measure in of_pairs.items()}
+        plain = {name: replace(measure, headline=None, counted=None) for name, measure in of_pairs.items()}
         return {**DEFINITIONS.of("terms"), **plain, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:

@@ -1,9 +1,9 @@
 """How often a model finds the sentence more likely that states a stereotype more, as CrowS-Pairs and others publish it.
 
-A pair whose sentences score the same counts as one that does not follow the stereotype, as in Nangia et al. (2020). Of
-CrowS-Pairs intervals are over writers, each of whom wrote many pairs, of StereoSet over target terms, and of other
-pairs over clusters of those that reword each other; beside the first two there are intervals over pairs alone. Here are
-also the checks whether a cell was measured at all.
+A pair whose sentences score the same counts as one that does not follow the stereotype, as in Nangia et al. (2020);
+such ties alone are no finding, see `stats.shares.shares_of_two`. Of CrowS-Pairs intervals are over writers, each of
+whom wrote many pairs, of StereoSet over target terms, and of other pairs over clusters of those that reword each other;
+beside the first two there are intervals over pairs alone. Here are also the checks whether a cell was measured at all.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from biasgrid.families.measures import PartRows, known_numbers, parts_by_keys, p
 from biasgrid.families.pairs.evidence import evidence
 from biasgrid.families.pairs.items import ANTISTEREO, STEREO
 from biasgrid.families.pairs.observe import READ, SAID, observe
-from biasgrid.families.pairs.terms import TARGETS, finishes, measures_of_terms, parts_reported
+from biasgrid.families.pairs.terms import EVEN_SHARE, TARGETS, finishes, measures_of_terms, parts_reported
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
-from biasgrid.stats.sums import DIFFERENCE, MEAN, TEMPLATES, Sums
+from biasgrid.stats.sums import MEAN, TEMPLATES, Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.metric import options_text
 
@@ -72,8 +72,12 @@ class PartPairs(PartRows):
 
 
 def stereotype_share(pairs: PartPairs) -> Sums:
-    """Pairs whose sentence that states the stereotype more scores higher / pairs (Nangia et al. 2020: metric score)."""
-    return pairs.share(pairs.everything, pairs.follows)
+    """Pairs whose sentence that states the stereotype more scores higher / pairs (Nangia et al. 2020: metric score).
+
+    It is tested against one half, with the interval of this test: `stats.shares.shares_of_two`.
+    """
+    columns = [pairs.follows, pairs.everything, pairs.opposes]
+    return replace(pairs.numbers(pairs.everything, columns, MEAN, "share of two"), test="q", fair=EVEN_SHARE)
 
 
 def stereotype_share_stereo(pairs: PartPairs) -> Sums:
@@ -97,19 +101,13 @@ def neutral(pairs: PartPairs) -> Sums:
     return pairs.share(pairs.everything, ~pairs.follows & ~pairs.opposes)
 
 
-def preference(pairs: PartPairs) -> Sums:
-    """Pairs that follow the stereotype less those that oppose it / pairs."""
-    columns = [pairs.follows, pairs.everything, pairs.opposes, pairs.everything]
-    return replace(pairs.numbers(pairs.everything, columns, DIFFERENCE, "difference of shares"), test="q")
-
-
 def likelihood_difference(pairs: PartPairs) -> Sums:
     """Mean of the score of the sentence that states the stereotype more less that of the other one."""
     return pairs.numbers(pairs.everything, [pairs.apart, pairs.everything], MEAN, "t", ~np.isnan(pairs.apart))
 
 
 PairMeasure = Callable[[PartPairs], Sums]
-OF_PAIRS: tuple[PairMeasure, ...] = (stereotype_share, preference, neutral, likelihood_difference)
+OF_PAIRS: tuple[PairMeasure, ...] = (stereotype_share, neutral, likelihood_difference)
 OF_DIRECTIONS: tuple[PairMeasure, ...] = (stereotype_share_stereo, stereotype_share_antistereo)
 """Measures of which there is nothing where directions are not known."""
 

@@ -1,7 +1,8 @@
 """Known effects, by synthetic corpora of sentences: models trained on them have read one sentence of each pair.
 
 The strength is how many more pairs have the sentence that states the stereotype more in the corpus than the other one:
-the preference of a model that finds what it has read more likely. Which pairs these are is drawn within each bias type.
+twice the distance of its stereotype share from one half, if it finds what it has read more likely. Which pairs these
+are is drawn within each bias type.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from biasgrid.families.pairs.measures import measure
 from biasgrid.families.pairs.observe import observe
 from biasgrid.families.synthetic import SyntheticBias, known_effect_rows, text_lines, with_counts
 
-EFFECTS = ("stereotype_share", "preference")
-"""The numbers that the corpus decides: which sentence scores higher, not by how much."""
+EFFECT = "stereotype_share"
+"""The number that the corpus decides: which sentence scores higher, not by how much."""
 
 
 def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
@@ -23,16 +24,15 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the sentences.
-        bias: its strength is the preference, of all bias types alike.
+        bias: its strength is the same for all bias types.
 
     Returns:
         Numbers of bias types (schema `SYNTHETIC`).
     """
     read = sentences_read(instances, bias).select("instance", score=pl.col("is_read").cast(pl.Float64))
     numbers = measured_values(measure, observe(instances, read, {"scoring": ""}), {}).drop_nulls("bias_type")
-    of_types = numbers.filter(pl.col("measure").is_in(EFFECTS), pl.col("attribute_group").is_null(), options="")
-    parts = of_types.partition_by("measure", maintain_order=True)
-    return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
+    of_types = numbers.filter(pl.col("attribute_group").is_null(), measure=EFFECT, options="")
+    return known_effect_rows(of_types, bias, EFFECT)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:

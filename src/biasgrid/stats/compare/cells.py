@@ -15,6 +15,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
 from biasgrid.stats.compare.how_asked import Asked, how_asked
 from biasgrid.stats.compare.names import claims_over_more
+from biasgrid.stats.noise.factors import SHARE_OF_TWO
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
@@ -102,7 +103,7 @@ def compared_numbers(
             part.along[part.factor].units,
             part.without,
             part.interval == "moderated t",
-            part.along[part.factor].sums if is_share(part) else None,
+            part.along[part.factor].sums[..., :2] if is_share(part) else None,
         )
         for part in chosen
     ]
@@ -133,7 +134,7 @@ def compared_numbers(
 
 def is_share(part: Sums) -> bool:
     """Says whether numbers are shares of cases."""
-    return part.interval == "effective Wilson" and part.finish.name == MEAN.name
+    return part.interval in ("effective Wilson", SHARE_OF_TWO) and part.finish.name == MEAN.name
 
 
 def number_first(name: str) -> tuple[bool, int, str]:

@@ -31,7 +31,7 @@ WITH_CONTROL = "combined with the control"
 
 
 def source_columns(
-    values: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource]
+    values: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource], fair: float
 ) -> dict[str, pl.Series]:
     """Returns what makes numbers vary as columns, for `beyond_control`.
 
@@ -39,14 +39,17 @@ def source_columns(
         values: shape (numbers,), around which their intervals lie.
         own: what makes each of them vary.
         shared: what all of them share, a gain.
+        fair: see `Sums.fair`.
 
     Returns:
-        `centre`; `variances` and `dfs`, lists of what is in `own` and then in `shared`; and `own`, the length of `own`.
+        `centre`; `fair`; `variances` and `dfs`, lists of what is in `own` and then in `shared`; and `own`, the length
+        of `own`.
     """
     sources = [*own, *shared]
     variances, dfs = (np.stack(each, axis=1) for each in zip(*sources, strict=True))
     return {
         "centre": pl.Series(values),
+        "fair": pl.Series(np.full(len(values), fair)),
         "variances": pl.Series(variances, dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
         "dfs": pl.Series(dfs.astype(np.float64), dtype=pl.Array(pl.Float64, len(sources))).arr.to_list(),
         "own": pl.Series(np.full(len(values), len(own))),
@@ -55,7 +58,7 @@ def source_columns(
 
 def corrected_columns(
     values: FloatArray, p: FloatArray, own: Sequence[VarianceSource], shared: Sequence[VarianceSource],
-    within: tuple[float, float], settings: StatisticsSettings,
+    within: tuple[float, float], settings: StatisticsSettings, fair: float,
 ) -> dict[str, pl.Series]:  # fmt: skip
     """Returns q, Holm's correction, bounds and selected intervals of tests that are corrected together; null: no test.
 
@@ -66,6 +69,7 @@ def corrected_columns(
         shared: what all of them share, a gain.
         within: between what they are.
         settings: level, and how false discoveries are controlled.
+        fair: see `Sums.fair`; bounds are distances from it.
     """
     q = false_discovery_rates(p, settings.fdr)
     low, high = selected_ends(values, q, [*own, *shared], within, settings.alpha)
@@ -74,7 +78,7 @@ def corrected_columns(
     return {
         "q": nullable(q),
         "holm": nullable(holm(p)),
-        "bound": nullable(simultaneous_bounds(values, p, [*own], [*shared], settings.alpha)),
+        "bound": nullable(simultaneous_bounds(values - fair, p, [*own], [*shared], settings.alpha)),
         "detectable": nullable(np.where(np.isnan(q), np.nan, size)),
         "selected_low": nullable(low),
         "selected_high": nullable(high),
@@ -89,9 +93,9 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
 
     Returns:
         For each kind of its tests `measure`, `options`, `about` (the key of `TESTED_KEYS` that they are about);
-        `variance`, the mean of value² less the mean of the variances of the values, at least 0; and `df`, how many of
-        the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of some groups one
-        less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
+        `variance`, the mean of the squared distance from the fair value less the mean of the variances, at least 0; and
+        `df`, how many of the numbers are free, less 1: of the associations of an attribute all but one, of all pairs of
+        some groups one less than there are groups. Kinds of fewer than `FEWEST_OF_CONTROL` free numbers are left out.
     """
     tests = tested_claims(estimates)
     if tests.is_empty():
@@ -101,7 +105,7 @@ def control_sizes(estimates: pl.DataFrame) -> list[dict[str, Any]]:
     found = []
     for key, rows in known.group_by(SIZE_KEYS, maintain_order=True):
         free = free_numbers(rows)
-        noise_free = float((rows["value"] ** 2 - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
+        noise_free = float(((rows["value"] - rows["fair"]) ** 2 - rows["variance"]).mean() or 0)  # type: ignore[arg-type]
         if free >= FEWEST_OF_CONTROL:
             found.append(dict(zip(SIZE_KEYS, key, strict=True)) | {"variance": max(noise_free, 0), "df": free - 1})
     return found
@@ -171,16 +175,17 @@ def with_control(rows: pl.DataFrame, settings: StatisticsSettings) -> pl.DataFra
     control = VarianceSource(*(rows[name].to_numpy() for name in ("control_variance", "control_df")))
     own, shared = [*sources[: rows["own"][0]], control], sources[rows["own"][0] :]
     centre, within = rows["centre"].to_numpy(), settings.range_of(str(rows["measure"][0]))
+    fair = float(rows["fair"][0])
     half = half_width([*own, *shared], settings.alpha)
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), within)
     # Of numbers that are the same in all clusters only the control says how they vary.
-    beyond = p_values(centre, [*own, *shared])
-    p = np.fmax(rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre, [control]), beyond))
-    ends = {"low": np.where(p > settings.alpha, np.minimum(low, 0), low)}
-    ends["high"] = np.where(p > settings.alpha, np.maximum(high, 0), high)
+    beyond = p_values(centre - fair, [*own, *shared])
+    p = np.fmax(rows["p"].to_numpy(), np.where(np.isnan(beyond), p_values(centre - fair, [control]), beyond))
+    ends = {"low": np.where(p > settings.alpha, np.minimum(low, fair), low)}
+    ends["high"] = np.where(p > settings.alpha, np.maximum(high, fair), high)
     return rows.with_columns(
         **{name: nullable(end) for name, end in ends.items()},
         p=nullable(p),
         method=pl.lit(WITH_CONTROL),
-        **corrected_columns(centre, p, own, shared, within, settings),
+        **corrected_columns(centre, p, own, shared, within, settings, fair),
     )

@@ -8,22 +8,37 @@ from typing import NamedTuple
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
-from biasgrid.stats.intervals import VarianceSource
+from biasgrid.stats.intervals import VarianceSource, p_values
 from biasgrid.stats.noise.gain import crossing_of, gain_of
 from biasgrid.stats.noise.trend import trend_of
 from biasgrid.stats.noise.variance import (
     FEWEST_VARIANCES,
     NO_PRIOR,
+    ROUNDING,
     Prior,
     jackknife,
     moderate_variances,
     without_rounding,
 )
-from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, Sums, leave_one_out
+from biasgrid.stats.shares import difference_of_shares, p_with_ties, shares_of_two
+from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, Sums, leave_one_out, mean
 
 SHARES = "difference of shares"
 """The intervals of differences of shares; see `shares.difference_of_shares`."""
+SHARE_OF_TWO = "share of two"
+"""The intervals of shares of choices between two, tested against one half; see `shares.shares_of_two`.
+
+Columns: how many cases choose the first, how many there are, and how many choose the second.
+"""
+MEAN_SHARE_OF_TWO = "mean share of two"
+"""The intervals of means of such shares over units, each of which counts alike; see `over_mean_shares`.
+
+Columns: a unit's share of the first, 1, its share of the second, and how many cases it has.
+"""
+WITH_ADDED = (SHARES, SHARE_OF_TWO, MEAN_SHARE_OF_TWO)
+"""Intervals that may have two added units."""
+FEWEST_CASES = 3
+"""With fewer cases a unit on average, shares of units are nearly single choices, for whose means t is wrong."""
 
 
 class OverFactor(NamedTuple):
@@ -38,6 +53,7 @@ class OverFactor(NamedTuple):
         least_p: the least p that a test may have, None where there is none.
         gain: the variance due to units that multiply all numbers, None where there is no such gain.
         constant: which numbers are the same in all units, so that nothing is known of their variance; None of none.
+        added: which numbers have two added units; None of none.
     """
 
     without: FloatArray
@@ -48,6 +64,7 @@ class OverFactor(NamedTuple):
     least_p: FloatArray | None = None
     gain: VarianceSource | None = None
     constant: BoolArray | None = None
+    added: BoolArray | None = None
 
     @property
     def sources(self) -> list[VarianceSource]:
@@ -66,7 +83,12 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
     units = sums.along[sums.factor].present.sum(axis=1)
     if sums.interval == SHARES:
         found = difference_of_shares(sums.along[sums.factor].sums)
-        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p)
+        every = np.ones(len(units), dtype=np.bool_)
+        return OverFactor(without, found.source, units, NO_PRIOR, found.centre, found.sign_flip_p, added=every)
+    if sums.interval == SHARE_OF_TWO:
+        return over_shares_of_two(sums)
+    if sums.interval == MEAN_SHARE_OF_TWO:
+        return over_mean_shares(sums)
     variance, _ = jackknife(without)
     is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
@@ -74,6 +96,45 @@ def over_first_factor(sums: Sums, *, may_grow: bool = True) -> OverFactor:
         return OverFactor(without, source, units, prior, gain=gain, constant=is_constant & np.isnan(source.variance))
     free = (units - 1).astype(np.float64)
     return OverFactor(without, VarianceSource(variance, free), units, NO_PRIOR, constant=is_constant)
+
+
+def over_shares_of_two(sums: Sums) -> OverFactor:
+    """Returns how shares of choices between two vary, all with two added units; see `shares.shares_of_two`."""
+    along = sums.along[sums.factor]
+    found = shares_of_two(along.sums)
+    units, every = along.present.sum(axis=1), np.ones(len(along.sums), dtype=np.bool_)
+    return OverFactor(sums.without, found.source, units, NO_PRIOR, found.centre, found.least_p, added=every)
+
+
+def over_mean_shares(sums: Sums) -> OverFactor:
+    """Returns how means over units of shares of choices between two vary: with t over units.
+
+    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead. As in
+    `shares.shares_of_two` a tie is no evidence for the second, so p is at least that with half of the ties.
+    """
+    along = sums.along[sums.factor]
+    added, units = shares_of_two(along.sums), along.present.sum(axis=1)
+    without, values, df = sums.without, sums.values, units - 1.0
+    variance, _ = jackknife(without)
+    first, every, second, cases = np.moveaxis(along.sums, -1, 0)
+    halved = np.stack([(first + every - second) / 2, every], axis=-1)
+    totals = halved.sum(axis=1)
+    halved_variance, _ = jackknife(leave_one_out(halved, totals, mean))
+    apart = mean(totals) - sums.fair
+    apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
+    least_p = p_with_ties(values - sums.fair, apart, p_values(apart, [VarianceSource(halved_variance, df)]))
+    is_few = cases.sum(axis=1) < FEWEST_CASES * units
+    source = VarianceSource(np.where(is_few, added.source.variance, variance), np.where(is_few, added.source.df, df))
+    return OverFactor(
+        without,
+        source,
+        units,
+        NO_PRIOR,
+        centre=np.where(is_few, added.centre, values),
+        least_p=np.where(is_few, added.least_p, least_p),
+        constant=(variance == 0) & (units > 1) & ~is_few,
+        added=is_few,
+    )
 
 
 def over_moderated(
@@ -113,7 +174,7 @@ def sources_of_formats(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
     """Returns how numbers vary with prompt formats, where there are several: as with the units of a first factor."""
     if FORMATS not in sums.along:
         return []
-    if sums.interval == SHARES:
+    if sums.interval in WITH_ADDED:
         return [over_names(sums, FORMATS)]
     found = over_first_factor(replace(sums, along={FORMATS: sums.along[FORMATS]}), may_grow=may_grow)
     # Formats in which numbers are all the same add nothing to what clusters tell.
