@@ -122,7 +122,7 @@ def gate(results: Path, *arguments: str) -> tuple[int, str]:
         # A model that prefers the other sentences is as far from one half.
         ("new", "stereotype_share=0.6", "interval", 1, "0.300 (0.200 to 0.400); at most 0.6 on both sides of 0.5"),
         ("old", "stereotype_share=0.6", "interval", 0, "0.520 (0.450 to 0.590); at most 0.6 on both sides of 0.5"),
-        ("new", "accuracy=1", "interval", 0, "accuracy 0.300 (0.200 to 0.400); at most 1\n"),
+        ("new", "accuracy=1", "interval", 0, "accuracy 0.300 (0.200 to 0.400); at most 1; verdict"),
     ],
 )
 def test_a_number_is_judged_by_the_upper_end_of_its_interval(

@@ -68,6 +68,9 @@ def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def write_questions(word_lists: Path) -> None:
     """Writes the questions, half of which the stereotype answers rightly where the context answers them."""
     lines = [line for template in range(TEMPLATES_OF_QUESTIONS) for line in four_lines(template, 4 * template)]
+    for line in lines:
+        if line["context_condition"] == "disambig":
+            line["context"] += f" It was the grandmother who {line['question'][4:-1]}."
     path = word_lists / QUESTIONS
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

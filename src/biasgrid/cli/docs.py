@@ -25,6 +25,7 @@ from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTH
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
 from biasgrid.tables.schema import answer_schema, table
 from biasgrid.tables.sums import SUMS
+from biasgrid.tables.verdicts import VERDICTS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
 DOCUMENTS = (
@@ -52,6 +53,7 @@ SCHEMA_TABLES = {
     "DESIGN": DESIGN,
     "EVIDENCE": EVIDENCE,
     "EVIDENCE_PARTS": EVIDENCE_PARTS,
+    "VERDICTS": VERDICTS,
     "SUMMARY": SUMMARY,
     "SYNTHETIC": SYNTHETIC,
     "CONVERGENCE": CONVERGENCE,
