@@ -1,4 +1,4 @@
-"""How differences of two models vary with more than clusters: names or terms that stand for groups, prompt formats."""
+"""How differences of two models vary with more than clusters: names, terms or persons, and prompt formats."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.intervals import VarianceSource
 from biasgrid.stats.noise.factors import sources_of_formats
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
+from biasgrid.stats.noise.persons import PERSONS, persons_source
 from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, PAIR_OF_LISTS, Along, Sums
 from biasgrid.tables.measures import ROW
 
 
 def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
-    """Returns the sums of means that are claims about names, terms or prompt formats, beside clusters.
+    """Returns the sums of means that are claims about names, terms, persons or prompt formats, beside clusters.
 
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
     """
     means = [part for part in parts if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)]
-    return [part for part in means if is_of_groups(part) or FORMATS in part.along]
+    return [part for part in means if is_of_groups(part) or {PERSONS, FORMATS} & {*part.along}]
 
 
 def is_of_groups(part: Sums) -> bool:
@@ -48,10 +49,11 @@ NO_OTHER_FACTORS = OtherFactors((), "")
 
 
 def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
-    """Returns how the differences of two models vary with names of groups and with prompt formats.
+    """Returns how the differences of two models vary with names of groups, with persons and with prompt formats.
 
     The same names stand for the groups in both models, and the same formats were asked, so it is told from how the
     difference of each name's or format's numbers varies; those that one of the models was not asked say nothing.
+    Of persons the residuals of one model are taken from those of the other.
 
     Args:
         names: what the numbers are: the columns `ROW`.
@@ -63,10 +65,12 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
         return NO_OTHER_FACTORS
     apart = difference_of_models(names, *sides[0], *sides[1])
     of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
+    persons = persons_source(apart)
+    of_persons = [] if persons is None else [persons]
     formats = sources_of_formats(apart, may_grow=False)
-    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", FORMATS)
-    called = [word for word, sources in zip(words, (of_groups, formats), strict=True) if sources]
-    return OtherFactors([*of_groups, *formats], " x ".join(called))
+    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", PERSONS, FORMATS)
+    called = [word for word, sources in zip(words, (of_groups, of_persons, formats), strict=True) if sources]
+    return OtherFactors([*of_groups, *of_persons, *formats], " x ".join(called))
 
 
 def part_of(names: pl.DataFrame, parts: Sequence[Sums]) -> tuple[Sums, list[int]] | None:
