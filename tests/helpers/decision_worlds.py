@@ -91,7 +91,7 @@ def contrasts_of(observations: pl.DataFrame) -> pl.DataFrame:
     return estimate(contrasts, settings).filter("is_claim")
 
 
-def verdict(rows: pl.DataFrame) -> float:
+def p_of_anything(rows: pl.DataFrame) -> float:
     """P of there being anything: Simes over age, gender and race, each by Simes over its contrasts."""
     kinds = rows.group_by("bias_type", maintain_order=True).agg("p")["p"].to_list()
     return simes([simes(p) for p in kinds])
@@ -119,7 +119,9 @@ def runs_of(world: DecisionWorld, runs: int, seed: int) -> Iterator[tuple[float,
         rows = contrasts_of(world.drawn(random))
         truth = pl.Series([world.truth(row) for row in rows.to_dicts()])
         covers = float(((rows["low"] <= truth) & (truth <= rows["high"])).mean())  # type: ignore[arg-type]
-        false = verdict(rows.filter(truth == 0)) <= 0.05
+        false = p_of_anything(rows.filter(truth == 0)) <= 0.05
         is_favoured = pl.col("group").eq_missing(pl.lit(FAVOURED))
-        gender, age = (rows.filter(which)["p"].item() <= 0.05 for which in (is_favoured, pl.col("measure") == "age_slope"))
+        gender, age = (
+            rows.filter(which)["p"].item() <= 0.05 for which in (is_favoured, pl.col("measure") == "age_slope")
+        )
         yield covers, false, gender, age

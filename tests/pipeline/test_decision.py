@@ -154,7 +154,9 @@ def test_where_persons_are_not_in_all_questions_or_few_it_is_said_for_which_ones
     rows = decision_rows(ages, ("female", "male"), races)
     write_rows(tmp_path / "explicit.jsonl", rows[1:] if "missing" in changes else rows)
     dataset = {"family": "decision", "file": "explicit.jsonl"}
-    cell = Pipeline(tmp_path, {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}, dataset, answer)
+    cell = Pipeline(
+        tmp_path, {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}, dataset, answer
+    )
     row = cell.row("decision_difference", bias_type="gender", group="female", other="male")
     persons = len(ages) * 2 * len(races)
     assert row["generalises_to"] == f"clusters, for these {persons} persons"

@@ -142,8 +142,8 @@ UNCERTAINTY = {
         pl.String,
         description=(
             "the factors that the interval generalises to, such as `clusters` (of templates), `clusters x names`, "
-            "`items` or `prompts`, and a factor that it does not, as in `clusters, for these 18 persons`; null if there "
-            "is no interval"
+            "`items` or `prompts`; `clusters, for these 18 persons` does not generalise to other persons; null if "
+            "there is no interval"
         ),
         nullable=True,
     ),

@@ -14,13 +14,11 @@ PERSONS = "persons"
 `residuals_along`."""
 FEWEST_FREE = 3
 """So many degrees of freedom residuals need at least to say anything of other persons."""
-DECIMALS = 9
+DECIMALS_OF_DF = 9
 """Degrees of freedom are added up from leverages, and whole but for rounding."""
 
 
-def residuals_along(
-    persons: list[str], means: FloatArray, design: FloatArray, squared_weights: FloatArray
-) -> Along:
+def residuals_along(persons: list[str], means: FloatArray, design: FloatArray, squared_weights: FloatArray) -> Along:
     """Returns how far persons are from an additive model, for each of some contrasts of their means.
 
     A plain variance within groups would take effects of other factors for noise.
@@ -57,7 +55,7 @@ def persons_source(sums: Sums) -> VarianceSource | None:
     if PERSONS not in sums.along:
         return None
     persons, columns = sums.along[PERSONS]
-    df = columns[..., 1].sum(axis=1).round(DECIMALS)
+    df = columns[..., 1].sum(axis=1).round(DECIMALS_OF_DF)
     is_known = df >= FEWEST_FREE
     if not is_known.any():
         return None
