@@ -19,6 +19,7 @@ rule compare:
         models=pages.dataset_models,
         statistics=grid.statistics.model_dump(),
         marks=pages.dataset_marks,
+        fair=pages.fair_values,
         across=grid.comparison.across,
         code=inputs.code_of("compare"),
     script:

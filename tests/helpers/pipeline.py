@@ -164,7 +164,8 @@ class Pipeline:
         """Makes the tables of all cells, and the page."""
         pages, layout, statistics = self.pages, self.layout, self.grid.statistics.model_dump()
         compared = {name: getattr(layout, name)(DATASET) for name in ("comparisons", "ranks", "agreement")}
-        params = {"models": [MODEL], "marks": pages.dataset_marks(self.job), "across": [], "code": ""}
+        params = {"models": [MODEL], "marks": pages.dataset_marks(self.job), "fair": pages.fair_values(self.job)}
+        params |= {"across": [], "code": ""}
         tables = {name: [self.files[name]] for name in ("sums", "measures", "design")}
         self.run("compare", tables, compared, params | {"statistics": statistics})
         made = {"parquet": layout.summary("parquet"), "csv": layout.summary("csv"), "convergence": layout.convergence}

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from pipeline import Pipeline
 from project import ROOT
+from scipy.special import stdtrit
 
 from biasgrid.formats.bbq.commands import import_file
 
@@ -207,3 +208,27 @@ def test_groups_that_are_abstained_on_more_than_others_are_shown(tmp_path: Path)
     assert cell.row("unknown_difference", bias_type="Age", group="old", options="")["value"] == -1
     (table,) = [each for each in cell.page.blocks["cell/model/dataset"]["tables"] if "Abstention" in each["title"]]
     assert {row[1] for row in table["rows"]} == {"elderly", "old"}
+
+
+def always_right(instances: pl.DataFrame) -> dict[str, Any]:
+    places = [row["places"].index(row["label"]) for row in instances.iter_rows(named=True)]
+    return {"probabilities": [[0.8 if place == right else 0.1 for place in range(3)] for right in places]}
+
+
+def is_kept(place: int, item: dict[str, Any]) -> bool:
+    """Whether an item stays: of every second template half of those whose context has the answer do not."""
+    return item["context_condition"] == "ambig" or item["question_index"] in "246" or place % 4 == 1
+
+
+def test_unequal_templates_do_not_widen_the_cost_of_a_model_that_is_always_right(tmp_path: Path) -> None:
+    items = [json.loads(line) for line in (ROOT / "word_lists/benchmarks/Age.jsonl").read_text().splitlines()]
+    kept = [item for place, item in enumerate(items) if is_kept(place, item)]
+    (tmp_path / "Age.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in kept))
+    model = {"task": "text-generation", "checkpoint": "some/model", "revision": "main"}
+    files = {"family": "multiple_choice", "layout": "bbq", "files": ["Age.jsonl"]}
+    row = Pipeline(tmp_path, model, files, always_right).row("nonalignment_cost", bias_type="Age", options="")
+    # Six templates with 4 or 2 items of each direction: as many as 18² / 60 equal ones, and two that are added.
+    df = 18**2 / 60 - 1
+    half = -stdtrit(df, 0.025) / 8
+    assert row["df"] == pytest.approx(df)
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((0, -half, half))

@@ -23,7 +23,8 @@ files = dict(zip(snakemake.params.models, zip(*tables, strict=True), strict=True
 cells = [read_compared_cell(model, *files_of) for model, files_of in files.items()]
 marks = snakemake.params.marks
 settings = StatisticsSettings(**snakemake.params.statistics)
-found = compare_models(snakemake.wildcards.dataset, cells, settings, marks, snakemake.params.across)
+across, fair = snakemake.params.across, snakemake.params.fair
+found = compare_models(snakemake.wildcards.dataset, cells, settings, marks, across, fair)
 facts = table_provenance(
     snakemake.config,
     of=snakemake.wildcards.dataset,

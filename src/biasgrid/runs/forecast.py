@@ -17,7 +17,7 @@ from biasgrid.runs.plan import CellPlan, Plan
 from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for_width
 from biasgrid.tables.completeness import are_headlines
 from biasgrid.tables.files import read_table
-from biasgrid.tables.measures import DESIGN, FIRST_FACTORS, MEASURES
+from biasgrid.tables.measures import DESIGN, MEASURES, is_over_first_factor
 from biasgrid.tables.metric import MetricDefinitions
 
 ASSOCIATION = ("subject", "attribute")
@@ -34,7 +34,7 @@ def noise_of_cell(layout: Layout, cell: CellPlan, headlines: Mapping[str, str]) 
     paths = layout.measures(cell.dataset, cell.model), layout.design(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
         known = read_table(paths[0], MEASURES).drop_nulls(["se", "df"])
-        rows = known.filter(pl.col("generalises_to").is_in(FIRST_FACTORS))
+        rows = known.filter(is_over_first_factor())
         variances = read_table(paths[1], DESIGN)
         associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
         if len(associations):

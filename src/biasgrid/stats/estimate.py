@@ -32,11 +32,13 @@ from biasgrid.stats.noise.factors import (
     sources_of_formats,
 )
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
+from biasgrid.stats.noise.persons import PERSONS, persons_source
 from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
 from biasgrid.stats.sums import FORMATS, PAIR_OF_LISTS, TEMPLATES, Candidate, Sums, leave_one_out, nullable
+from biasgrid.tables.measures import TAKEN_AS_GIVEN
 
 GIVEN = "given by the family"
 """The method of intervals that come with the numbers."""
@@ -120,15 +122,16 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     measure = str(sums.keys["measure"][0]) if len(sums.keys) else ""
     may_grow = settings.units.get(measure) != "share"
     first, values = over_first_factor(sums, may_grow=may_grow), sums.values
-    names = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)]
+    persons = persons_source(sums)
+    names = factors_of_names(sums, persons)
     formats = sources_of_formats(sums, may_grow=may_grow)
     claims_all = sums.claims_all and bool(names)
     of_groups = has_two_sides(sums) and (claims_all or PAIR_OF_LISTS in names)
-    lists = sources_of_groups(sums) if of_groups else [over_names(sums, factor) for factor in names]
+    lists = sources_of_groups(sums) if of_groups else sources_of_factors(sums, names, persons)
     whole = sums.keys.drop("low", "high", strict=False).with_columns(
         value=nullable(values), clusters=pl.Series(first.units)
     )
-    label = join_factors([sums.factor])
+    label = join_factors([sums.factor]) + taken_as_given(sums, persons)
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     is_claim = not claims_all and not formats
     yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first))
@@ -140,7 +143,7 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     of_names, of_all = join_factors(names), join_factors(sums.along)
     if names:
         yield (
-            with_intervals(whole, sums, lists, list_method(lists, of_groups), settings, first)
+            with_intervals(whole, sums, lists, list_method(names, lists, of_groups), settings, first)
             .with_columns(generalises_to=pl.lit(of_names), is_claim=pl.lit(value=False))
             .drop_nulls("low")
         )
@@ -188,10 +191,36 @@ def join_factors(factors: Iterable[str]) -> str:
     return " x ".join(dict.fromkeys(FACTOR_NAMES.get(factor, factor) for factor in factors))
 
 
-def list_method(sources: Sequence[VarianceSource], of_groups: bool) -> str:
+def factors_of_names(sums: Sums, persons: VarianceSource | None) -> list[str]:
+    """Returns the factors beside the first that numbers vary with: those of names, terms or persons.
+
+    Args:
+        sums: the numbers of a kind.
+        persons: see `persons_source`; without it persons are taken as given.
+    """
+    others = [factor for factor in list(sums.along)[1:] if factor not in (ATTRIBUTES, FORMATS, TEMPLATES)]
+    return [factor for factor in others if factor != PERSONS or persons is not None]
+
+
+def sources_of_factors(sums: Sums, factors: Sequence[str], persons: VarianceSource | None) -> list[VarianceSource]:
+    """Returns how much numbers vary with each factor of `factors_of_names`."""
+    of_names = [over_names(sums, factor) for factor in factors if factor != PERSONS]
+    return of_names if persons is None else [*of_names, persons]
+
+
+def taken_as_given(sums: Sums, persons: VarianceSource | None) -> str:
+    """Says for which persons alone numbers hold, nothing where there are none or intervals are over other ones, too."""
+    if PERSONS not in sums.along or persons is not None:
+        return ""
+    return f"{TAKEN_AS_GIVEN}{len(sums.along[PERSONS].units)} persons"
+
+
+def list_method(names: Sequence[str], sources: Sequence[VarianceSource], of_groups: bool) -> str:
     """Names how intervals over names are made."""
     if len(sources) > 1:
         return "combined"
+    if PERSONS in names:
+        return "t of residuals"
     return "Welch t" if of_groups else "jackknife t"
 
 
@@ -287,9 +316,11 @@ def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: Over
     """
     is_of_units = any(source is first.source for source in sources)
     p = p_values(values, sources)
-    if is_of_units and first.constant is not None and len(sources) == len(first.sources):
+    if is_of_units and first.constant is not None:
         signs = sign_test_p(np.where(np.abs(values) <= ROUNDING, 0.0, values), first.units)
-        p = np.where(first.constant, signs, p)
+        others = [source for source in sources if all(source is not own for own in first.sources)]
+        # Other factors in which nothing varies either say no more than these signs.
+        p = np.where(first.constant & np.all([source.variance == 0 for source in others], axis=0), signs, p)
     if first.least_p is not None:
         p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
     if not is_of_units:

@@ -1,8 +1,9 @@
 """Intervals and tests of differences and ratios of two shares over clusters, items or prompts, and of choices of two.
 
 A difference of shares has no interval of width 0: two clusters are added that contradict each other (Agresti and Min,
-Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Of a ratio both Wilson
-intervals are joined (MOVER-R; Donner and Zou, 2012).
+Biometrics 2005, here with clusters). A share of choices between two is such a difference, too. Clusters of unequal size
+vary by their residuals from the pooled shares, as ratios do (Cochran, Sampling Techniques, 1977, chapter 6). Of a ratio
+both Wilson intervals are joined (MOVER-R; Donner and Zou, 2012).
 """
 
 from __future__ import annotations
@@ -43,57 +44,75 @@ class ShareDifferences(NamedTuple):
 
 
 def difference_of_shares(sums: FloatArray) -> ShareDifferences:
-    """Returns intervals and exact p of differences of shares.
+    """Returns intervals and exact p of differences of pooled shares.
 
-    Clusters weigh as many cases as they hold, so that the mean of a group's shares is its pooled rate.
+    Clusters of unequal size vary by the residuals of what they count, so that the design alone does not.
 
     Args:
         sums: shape (numbers, clusters, 4), how many are counted and of how many cases, of the one group and of the
             other; 0 cases where a cluster does not ask a group.
     """
     asked = sums[..., 1::2] > 0
-    shares, clusters = weighted_shares(sums[..., 0::2], sums[..., 1::2])
+    shares, clusters, free = cluster_shares(sums[..., 0::2], sums[..., 1::2])
     paired = (asked[..., 0] == asked[..., 1]).all(axis=1)
     apart = shares[..., 0] - shares[..., 1]
     both = clusters[:, 0] + ADDED_CLUSTERS
     of_pairs = apart.sum(axis=1) / both
     pair_variance = (((apart**2).sum(axis=1) + 1) / both - of_pairs**2) / both
-    each = clusters + ADDED_CLUSTERS
-    of_groups = (shares.sum(axis=1) + 1) / each
-    variances = (((shares**2).sum(axis=1) + 1) / each - of_groups**2) / each
+    with_added = clusters + ADDED_CLUSTERS
+    of_groups = (shares.sum(axis=1) + 1) / with_added
+    variances = (((shares**2).sum(axis=1) + 1) / with_added - of_groups**2) / with_added
     total = variances.sum(axis=1)
-    welch = divide(total**2, divide(variances**2, clusters - 1).sum(axis=1))
+    welch = divide(total**2, divide(variances**2, free).sum(axis=1))
     centre = np.where(paired, of_pairs, of_groups[:, 0] - of_groups[:, 1])
     enough = (clusters > 1).all(axis=1)
     variance = np.where(enough, np.where(paired, pair_variance, total), np.nan)
-    df = np.where(enough, np.where(paired, clusters[:, 0] - 1, welch), 0)
+    df = np.where(enough, np.where(paired, free.min(axis=1), welch), 0)
     flipped = np.array([sign_flip_p(row) if pair else 0.0 for row, pair in zip(apart, paired, strict=True)])
     return ShareDifferences(centre, VarianceSource(variance, df), flipped, paired)
 
 
-def weighted_shares(counted: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns the shares of clusters, weighted by their cases, and how many clusters a group has.
+class ClusterShares(NamedTuple):
+    """Shares of two groups in clusters.
+
+    Attributes:
+        shares: shape (numbers, clusters, groups), the pooled share plus the cluster's residual, in units of a cluster
+            of mean size; a cluster's own share where all have as many cases. 0 where a cluster does not ask a group.
+        clusters: shape (numbers, groups), how many clusters ask a group.
+        df: shape (numbers, groups), degrees of freedom: to how many clusters of equal size they amount, less 1.
+    """
+
+    shares: FloatArray
+    clusters: FloatArray
+    df: FloatArray
+
+
+def cluster_shares(counted: FloatArray, cases: FloatArray) -> ClusterShares:
+    """Returns shares of clusters whose mean is the pooled share, and which do not vary with the clusters' sizes.
 
     Args:
-        counted: shape (numbers, clusters, groups).
-        cases: the same.
-
-    Returns:
-        Shape (numbers, clusters, groups), 0 where a cluster has none; and (numbers, groups).
+        counted: shape (numbers, clusters, groups), how many are counted.
+        cases: the same shape, of how many.
     """
-    clusters = (cases > 0).sum(axis=1).astype(np.float64)
+    asked = cases > 0
+    clusters = asked.sum(axis=1).astype(np.float64)
     whole = cases.sum(axis=1)
-    scale = divide(clusters, whole)
-    return np.nan_to_num(counted * scale[:, None]), clusters
+    pooled = divide(counted.sum(axis=1), whole)
+    totals = counted * divide(clusters, whole)[:, None]
+    # Not times the quotient, so that it is 0 to the last digit where sizes are equal.
+    beyond_mean_size = divide(clusters[:, None] * cases, whole[:, None]) - 1
+    shares = np.where(asked, totals - pooled[:, None] * beyond_mean_size, 0.0)
+    effective = divide(whole**2, (cases**2).sum(axis=1))
+    return ClusterShares(shares, clusters, np.maximum(np.nan_to_num(effective) - 1, 0))
 
 
 def sign_flip_p(differences: FloatArray) -> float:
     """Returns the share of sign changes that make a sum at least as large in size; 0 where these are too many.
 
     Args:
-        differences: shape (clusters,); those that are 0 change nothing.
+        differences: shape (clusters,); if one is 0 but for rounding, its sign changes nothing.
     """
-    moved = differences[differences != 0]
+    moved = differences[np.abs(differences) > SAME]
     if len(moved) > MOST_FLIPPED:
         return 0.0
     sums = np.zeros(1)

@@ -82,7 +82,12 @@ RANKS = table(
         "set": column(pl.UInt16, description="set of models that are ranked together, numbered from 0"),
         "model": MODEL,
         "value": number_column(description="the measure"),
-        "rank": column(pl.Int64, description="1 for the largest value of the set"),
+        "rank": column(
+            pl.Int64,
+            description=(
+                "1 for the largest value of the set; of a signed measure, for the value furthest from equal treatment"
+            ),
+        ),
         "rank_low": column(
             pl.Int64,
             description="lower end of the rank's interval: 1 + the number of models that are significantly larger",

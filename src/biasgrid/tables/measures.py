@@ -52,6 +52,14 @@ ROW = ("measure", "options", *MEASURE_KEYS)
 """The keys of the measures of a cell."""
 FIRST_FACTORS = ("clusters", "items", "prompts")
 """What numbers generalise over where names are taken as given."""
+TAKEN_AS_GIVEN = ", for these "
+"""Stands behind the factors of an interval where another factor is none of them: `clusters, for these 18 persons`."""
+
+
+def is_over_first_factor() -> pl.Expr:
+    """Whether an interval generalises to the first factor alone, whatever is taken as given."""
+    factors = pl.col("generalises_to").str.split(TAKEN_AS_GIVEN).list.first()
+    return factors.is_in(FIRST_FACTORS)
 
 
 def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
@@ -132,7 +140,8 @@ UNCERTAINTY = {
         pl.String,
         description=(
             "the factors that the interval generalises to, such as `clusters` (of templates), `clusters x names`, "
-            "`items` or `prompts`; null if there is no interval"
+            "`items` or `prompts`; `clusters, for these 18 persons` does not generalise to other persons; null if "
+            "there is no interval"
         ),
         nullable=True,
     ),

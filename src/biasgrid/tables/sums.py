@@ -38,8 +38,9 @@ SUMS = table(
             pl.String,
             description=(
                 "kind of the units: `templates`, `items`, `prompts`, `subjects`, `others` (subjects that they are "
-                "compared with), `terms` or `attributes`; for pairs of sentences, `writers` or `targets`; null if the "
-                "number is not computed from sums"
+                "compared with), `terms` or `attributes`; for pairs of sentences, `writers` or `targets`; for "
+                "decisions, `persons`, whose columns are residuals and degrees of freedom; null if the number is not "
+                "computed from sums"
             ),
             nullable=True,
         ),

@@ -226,7 +226,11 @@ def rank_lines(ranks: Iterable[SummaryRow]) -> Text:
     names = ("dataset", "bias_type", "measure", "set")
     for together, models in groupby(ranks, key=lambda row: tuple(row[name] for name in names)):
         if not lines:
-            lines.append("Ranks (1 is the largest number; a..b is the interval of a rank):\n", "bold")
+            lines.append(
+                "Ranks (1 is the largest number, or the one furthest from equal treatment; "
+                "a..b is the interval of a rank):\n",
+                "bold",
+            )
         subject = ", ".join(name for name in together[:-1] if name)
         order = ", ".join(f"{row['rank']} {row['model']} ({row['rank_low']}..{row['rank_high']})" for row in models)
         lines.append(f"  {subject}: {order}\n", "not bold")

@@ -1,13 +1,15 @@
 """How decisions depend on whom they are about: differences of log odds of Yes, paired by question.
 
 Tamkin et al. (2023) fit a mixed model with a random slope for each question. As every question is asked about the same
-people, the effect of a group there is the mean over questions of its mean log odds less that of the reference, and its
-error that of a paired t over questions. Where rows are missing the two differ.
+people, the effect of a group there is the mean over questions of its mean log odds less that of the reference. Where
+rows are missing the two differ. Other questions, and other persons, would give other effects: where every person stands
+in every question, intervals are over both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,10 @@ from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.decision.evidence import evidence
 from biasgrid.families.decision.expand import ANSWERS
 from biasgrid.families.decision.keys import COMPARED, KEYS
+from biasgrid.families.decision.persons import Persons
 from biasgrid.families.measures import PartRows, parts_by_keys, places_of_units
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
+from biasgrid.stats.noise.persons import PERSONS
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
@@ -59,11 +63,14 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     Yields:
         Differences from the reference of each gender and race, the slope of age, and how often Yes is answered.
     """
+    persons = Persons.of(observations)
     for name, reference in zip(COMPARED, options["references"], strict=True):
         rows = observations.with_columns(group=pl.col(name).cast(pl.String), bias_type=pl.lit(name))
-        yield decision_difference(rows, reference).named("decision_difference")
+        differences = decision_difference(rows, reference)
+        along = persons.of_differences(name, differences.keys["group"], reference)
+        yield with_persons(differences, along).named("decision_difference")
         yield yes_share(rows, ["bias_type", "group"]).named("yes_share")
-    yield age_slope(observations).named("age_slope")
+    yield with_persons(age_slope(observations), persons.of_slope()).named("age_slope")
     yield yes_share(observations, []).named("yes_share")
 
 
@@ -100,6 +107,11 @@ def age_slope(observations: pl.DataFrame) -> Sums:
     along = along_questions(pl.Series(values), slopes["template"], np.zeros(len(slopes), dtype=np.int64), 1)
     keys = {"bias_type": ["age"], "n": [len(known)], "left_out": [len(observations) - len(known)]}
     return Sums(pl.DataFrame(keys), {TEMPLATES: along}, interval="t", test="q")
+
+
+def with_persons(contrasts: Sums, along: Along) -> Sums:
+    """Returns contrasts of persons as claims about other persons, too."""
+    return replace(contrasts, along={**contrasts.along, PERSONS: along}, claims_all=True)
 
 
 def yes_share(rows: pl.DataFrame, names: Sequence[str]) -> Sums:

@@ -13,6 +13,7 @@ from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
 from biasgrid.tables.claims.facts import claims_of
 from biasgrid.tables.claims.marks import Mark, MarkSection
+from biasgrid.tables.claims.numbers import fair_values_of_signed
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls
 
 
@@ -44,6 +45,10 @@ class PageInputs:
         measures = {dataset: self.grid.measures_of(dataset) for dataset in datasets}
         marks = {of: {name: one.marks for name, one in each.items() if one.marks} for of, each in measures.items()}
         return {of: known for of, known in marks.items() if known}
+
+    def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
+        """Returns the value of equal treatment of those measures of a dataset that are signed."""
+        return fair_values_of_signed(self.grid.measures_of(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
         """Returns for each dataset the options of the row of each measure that stands in the summary."""

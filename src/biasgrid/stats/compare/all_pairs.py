@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,12 +15,13 @@ from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.comparability import pairs_on_one_scale, reason_not_comparable
 from biasgrid.stats.compare.differences import MarksOfMeasures, Pair, comparison_rows, differences_of, is_paired
 from biasgrid.stats.compare.how_asked import ACROSS
-from biasgrid.stats.compare.ranks import ranks_of
+from biasgrid.stats.compare.ranks import order_of, ranks_of
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import empty_table
 
 NO_MARKS: MarksOfMeasures = MappingProxyType({})
+NO_FAIR_VALUES: Mapping[str, float] = MappingProxyType({})
 
 
 class ComparisonTables(NamedTuple):
@@ -33,7 +34,7 @@ class ComparisonTables(NamedTuple):
 
 def compare_models(
     dataset: str, cells: Sequence[ComparedCell], settings: StatisticsSettings, marks: MarksOfMeasures = NO_MARKS,
-    across: Collection[str] = (),
+    across: Collection[str] = (), fair: Mapping[str, float] = NO_FAIR_VALUES,
 ) -> ComparisonTables:  # fmt: skip
     """Compares all models of a dataset, pair by pair.
 
@@ -43,8 +44,9 @@ def compare_models(
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
         across: in what models may differ that are compared, of `how_asked.ACROSS`.
+        fair: the value of equal treatment of signed measures: models are ranked by how far they are from it.
     """
-    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across)
+    return compare_cells(dataset, cells, list(combinations(range(len(cells)), 2)), settings, marks, across, fair)
 
 
 def compare_runs(
@@ -72,7 +74,7 @@ def compare_runs(
 
 def compare_cells(
     dataset: str, cells: Sequence[ComparedCell], places: Sequence[tuple[int, int]], settings: StatisticsSettings,
-    marks: MarksOfMeasures, across: Collection[str],
+    marks: MarksOfMeasures, across: Collection[str], fair: Mapping[str, float] = NO_FAIR_VALUES,
 ) -> ComparisonTables:  # fmt: skip
     """Compares cells with each other.
 
@@ -83,6 +85,7 @@ def compare_cells(
         settings: level, and how false discoveries are controlled.
         marks: those of the dataset's measures.
         across: in what cells may differ that are compared, of `how_asked.ACROSS`.
+        fair: see `compare_models`.
     """
     numbers = CellNumbersMatrix.of(cells)
     pairs, comparable = [], np.diag([not cell.numbers.is_empty() for cell in cells])
@@ -93,10 +96,13 @@ def compare_cells(
         comparable[[one, other], [other, one]] = reason is None
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
-        own, sets = pairs_on_one_scale(str(numbers.names["measure"][int(kind.rows[0])]), cells, pairs, comparable)
+        measure = str(numbers.names["measure"][int(kind.rows[0])])
+        own, sets = pairs_on_one_scale(measure, cells, pairs, comparable)
         found = differences_of(numbers, kind, own, settings)
         tables["comparisons"].append(comparison_rows(found, numbers, cells, own, settings, marks))
-        tables["ranks"].extend(ranks_of(found, numbers, cells, own, sets, settings))
+        if not kind.is_of_parts:
+            order = order_of(found, numbers, own, fair.get(measure), settings)
+            tables["ranks"].extend(ranks_of(order, numbers, cells, own, sets, settings))
         tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(each, name, dataset) for name, each in tables.items()))
 

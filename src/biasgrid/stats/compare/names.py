@@ -1,4 +1,4 @@
-"""How differences of two models vary with more than clusters: names or terms that stand for groups, prompt formats."""
+"""How differences of two models vary with more than clusters: names, terms or persons, and prompt formats."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, divide
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
 from biasgrid.stats.noise.factors import sources_of_formats
 from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
+from biasgrid.stats.noise.persons import PERSONS, persons_source
 from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, PAIR_OF_LISTS, Along, Sums
 from biasgrid.tables.measures import ROW
 
 
 def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
-    """Returns the sums of means that are claims about names, terms or prompt formats, beside clusters.
+    """Returns the sums of means that are claims about names, terms, persons or prompt formats, beside clusters.
 
     Args:
         parts: the sums of a cell, from `Sums.clustered`.
     """
     means = [part for part in parts if part.finish.name in (MEAN.name, DIFFERENCE.name) and len(part.keys)]
-    return [part for part in means if is_of_groups(part) or FORMATS in part.along]
+    return [part for part in means if is_of_groups(part) or {PERSONS, FORMATS} & {*part.along}]
 
 
 def is_of_groups(part: Sums) -> bool:
@@ -48,35 +49,87 @@ NO_OTHER_FACTORS = OtherFactors((), "")
 
 
 def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
-    """Returns how the differences of two models vary with names of groups and with prompt formats.
+    """Returns how the differences of two models vary with names of groups, with persons and with prompt formats.
 
     The same names stand for the groups in both models, and the same formats were asked, so it is told from how the
     difference of each name's or format's numbers varies; those that one of the models was not asked say nothing.
+    Of persons the residuals of one model are taken from those of the other.
 
     Args:
         names: what the numbers are: the columns `ROW`.
         one: the sums of one model, from `claims_over_more`.
         other: those of the other.
     """
-    sides = [part_of(names, parts) for parts in (one, other)]
-    if sides[0] is None or sides[1] is None:
-        return NO_OTHER_FACTORS
-    apart = difference_of_models(names, *sides[0], *sides[1])
-    of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
-    formats = sources_of_formats(apart, may_grow=False)
-    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", FORMATS)
-    called = [word for word, sources in zip(words, (of_groups, formats), strict=True) if sources]
-    return OtherFactors([*of_groups, *formats], " x ".join(called))
+    # Numbers of a kind may be of several parts, such as one for each bias type.
+    of_parts = [found for part in one if (found := factors_of_part(names, part, other)) is not None]
+    return join_parts(of_parts, len(names))
 
 
-def part_of(names: pl.DataFrame, parts: Sequence[Sums]) -> tuple[Sums, list[int]] | None:
-    """Returns the sums that numbers are made of and the place of each there, -1 of those that have none."""
-    for part in parts:
-        known = part.keys.select(ROW).with_row_index("place").cast({"place": pl.Int64})
-        placed = names.join(known, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")["place"]
-        if placed.null_count() < len(placed):
-            return part, placed.fill_null(-1).to_list()
+class FactorsOfPart(NamedTuple):
+    """How those numbers vary with other factors that are of one part of a cell.
+
+    Attributes:
+        rows: shape (rows,), the places of these numbers among all.
+        factors: arrays of shape (rows,).
+    """
+
+    rows: IntArray
+    factors: OtherFactors
+
+
+def factors_of_part(names: pl.DataFrame, part: Sums, others: Sequence[Sums]) -> FactorsOfPart | None:
+    """Returns how differences of two models vary that are of a part of the one; None where the other has none.
+
+    Args:
+        names: all numbers: the columns `ROW`.
+        part: sums of the one model.
+        others: the sums of the other model.
+    """
+    places = places_in(names, part)
+    for other in others:
+        other_places = places_in(names, other)
+        if not ((places >= 0) & (other_places >= 0)).any():
+            continue
+        rows = np.flatnonzero((places >= 0) | (other_places >= 0))
+        sides = part, places[rows].tolist(), other, other_places[rows].tolist()
+        return FactorsOfPart(rows, factors_of(difference_of_models(names[rows], *sides)))
     return None
+
+
+def places_in(names: pl.DataFrame, part: Sums) -> IntArray:
+    """Returns the place of each number in some sums, shape (numbers,), -1 of a number that has none."""
+    known = part.keys.select(ROW).with_row_index("place").cast({"place": pl.Int64})
+    placed = names.join(known, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")["place"]
+    return placed.fill_null(-1).to_numpy()
+
+
+def factors_of(apart: Sums) -> OtherFactors:
+    """Returns how differences of two models vary with other factors than their first; see `difference_of_models`."""
+    of_groups = sources_of_groups(apart) if is_of_groups(apart) else []
+    persons = persons_source(apart)
+    of_persons = [] if persons is None else [persons]
+    formats = sources_of_formats(apart, may_grow=False)
+    words = ("terms" if PAIR_OF_LISTS in apart.along else "names", PERSONS, FORMATS)
+    called = [word for word, sources in zip(words, (of_groups, of_persons, formats), strict=True) if sources]
+    return OtherFactors([*of_groups, *of_persons, *formats], " x ".join(called))
+
+
+def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
+    """Returns the sources of several parts as sources of all numbers.
+
+    Args:
+        parts: the parts.
+        count: how many numbers there are.
+    """
+    most = max((part.factors for part in parts), key=lambda factors: len(factors.sources), default=NO_OTHER_FACTORS)
+    sources = [VarianceSource(np.full(count, np.nan), np.zeros(count)) for _ in most.sources]
+    for rows, factors in (part for part in parts if part.factors.sources):
+        # A part with fewer sources does not vary with the others.
+        none = VarianceSource(np.zeros(len(rows)), np.ones(len(rows)))
+        own = [*factors.sources, *[none] * (len(sources) - len(factors.sources))]
+        for source, (variance, df) in zip(sources, own, strict=True):
+            source.variance[rows], source.df[rows] = variance, df
+    return OtherFactors(sources, most.name)
 
 
 def difference_of_models(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
-from biasgrid.stats.compare.differences import Differences, Pair
+from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
+from biasgrid.stats.compare.differences import Differences, Pair, differences_of
 from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.multiplicity import holm
 from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Along, Sums
 
 
 def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -30,44 +33,121 @@ def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, Int
     return rank, 1 + larger.sum(axis=0), len(values) - larger.sum(axis=1)
 
 
-def ranks_of(
-    found: Differences, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
-    sets: Sequence[int], settings: StatisticsSettings,
-) -> Iterator[pl.DataFrame]:  # fmt: skip
-    """Yields rows of `RANKS` of a number of whole cells, set by set; nothing for parts and of single models.
+class RankedNumber(NamedTuple):
+    """A number by which models are ranked, with a test for each pair of models.
+
+    Attributes:
+        row: the place of the number among all numbers.
+        sizes: shape (cells,), the numbers or, of signed ones, their distances from equal treatment; NaN where a cell
+            has no such number.
+        differences: shape (pairs,), above 0 where the one model has the larger size.
+        p: shape (pairs,), of equal sizes; NaN where that is not tested.
+    """
+
+    row: int
+    sizes: FloatArray
+    differences: FloatArray
+    p: FloatArray
+
+
+def order_of(
+    found: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair], fair: float | None,
+    settings: StatisticsSettings,
+) -> RankedNumber:  # fmt: skip
+    """Returns a number of whole cells, ready for ranks.
+
+    Of a signed number one size is larger than another if the number is larger in direction than the other and than the
+    other's mirror image; p is the larger one of both tests, which is a test of both at once (Berger, Technometrics
+    1982). So models with effects of the same size in opposite directions are not distinguished.
 
     Args:
-        found: the differences of a kind.
+        found: the differences of the number.
+        numbers: the numbers of all cells.
+        pairs: all pairs of the models.
+        fair: the value of equal treatment of a signed number, None for any other.
+        settings: how false discoveries are controlled.
+    """
+    (row,) = found.kind.rows.tolist()
+    values, differences, p = numbers.values[:, row], found.values[:, 0], found.p[:, 0]
+    if fair is None:
+        return RankedNumber(row, values, differences, p)
+    # The mirror images of all cells stand behind these.
+    count = len(values)
+    mirrored = [pair._replace(other=pair.other + count) for pair in pairs]
+    sums = differences_of(with_mirror_images(numbers, found.kind, fair), found.kind, mirrored, settings)
+    return RankedNumber(row, np.abs(values - fair), differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0]))
+
+
+def with_mirror_images(numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float) -> CellNumbersMatrix:
+    """Returns cells and, behind them, the same cells with the numbers of a kind mirrored at a value."""
+    values = numbers.values.copy()
+    values[:, kind.rows] = 2 * fair - values[:, kind.rows]
+    without = [each.copy() for each in numbers.without]
+    for each in without:
+        each[kind.rows] = 2 * fair - each[kind.rows]
+    shares = [{row: mirrored_share(each) for row, each in own.items()} for own in numbers.shares]
+    over_more = [[mirrored_units(part) for part in own] for own in numbers.over_more]
+    return replace(
+        numbers,
+        values=np.concatenate([numbers.values, values]),
+        without=[*numbers.without, *without],
+        shares=[*numbers.shares, *shares],
+        over_more=[*numbers.over_more, *over_more],
+        has_part=np.concatenate([numbers.has_part, numbers.has_part]),
+    )
+
+
+def mirrored_share(columns: FloatArray) -> FloatArray:
+    """Returns what a share counts, mirrored at one half: what it does not count."""
+    counted, cases = columns[:, 0], columns[:, 1]
+    return np.stack([cases - counted, cases], axis=1)
+
+
+def mirrored_units(part: Sums) -> Sums:
+    """Returns sums whose units vary in the opposite direction, for the variance over other factors than clusters."""
+    along = {}
+    for factor, (units, sums) in part.along.items():
+        signs = np.where(np.arange(sums.shape[2]) % 2 == 0, -1.0, 1.0)
+        along[factor] = Along(units, sums * signs)
+    return replace(part, along=along)
+
+
+def ranks_of(
+    order: RankedNumber, numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pairs: Sequence[Pair],
+    sets: Sequence[int], settings: StatisticsSettings,
+) -> Iterator[pl.DataFrame]:  # fmt: skip
+    """Yields rows of `RANKS` of a number of whole cells, set by set; nothing of single models.
+
+    Args:
+        order: by what they are ranked.
         numbers: the numbers of all cells.
         cells: the cells.
         pairs: all pairs of the models.
         sets: the set of each model, see `comparability.sets_of`.
         settings: the level.
     """
-    if found.kind.is_of_parts:
-        return
-    (row,) = found.kind.rows
-    name = numbers.names[int(row)].select("measure", "options", "bias_type")
+    name = numbers.names[order.row].select("measure", "options", "bias_type")
     for number in sorted({*sets} - {-1}):
-        members = [place for place, own in enumerate(sets) if own == number and numbers.has_number[place, row]]
+        members = [place for place, own in enumerate(sets) if own == number and numbers.has_number[place, order.row]]
         if len(members) < 2:
             continue
-        values = numbers.values[members, row]
-        rank, low, high = rank_intervals(values, significantly_larger(found, pairs, members, settings.alpha))
+        larger = significantly_larger(order, pairs, members, settings.alpha)
+        rank, low, high = rank_intervals(order.sizes[members], larger)
         asked = differences_in_asking([cells[place].asked for place in members])
+        values = numbers.values[members, order.row]
         facts = {"set": number, "model": [cells[place].model for place in members], "value": values}
         ranks = {"rank": rank, "rank_low": low, "rank_high": high, "models": len(members)}
         rows = pl.DataFrame(facts | ranks).with_columns(asked_differently=pl.lit(asked, pl.String))
         yield name.join(rows, how="cross")
 
 
-def significantly_larger(found: Differences, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
+def significantly_larger(order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float) -> BoolArray:
     """Says which models are significantly larger than which (Holm's tests of all pairs); shape (members, members)."""
     place = {member: position for position, member in enumerate(members)}
     chosen = [number for number, pair in enumerate(pairs) if pair.one in place and pair.other in place]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)
-    for number, p in zip(chosen, holm(found.p[chosen, 0]), strict=True):
+    for number, p in zip(chosen, holm(order.p[chosen]), strict=True):
         if p <= alpha:
             sides = place[pairs[number].one], place[pairs[number].other]
-            larger[sides if found.values[number, 0] > 0 else sides[::-1]] = True
+            larger[sides if order.differences[number] > 0 else sides[::-1]] = True
     return larger

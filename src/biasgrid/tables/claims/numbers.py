@@ -39,6 +39,8 @@ CORRECTED = "_corrected"
 """How the names of measures end from which the part of noise is taken off."""
 NOT_POSITIVE = ("similarity",)
 """Measures that are corrected for noise, though noise does not put them above 0."""
+HELD_OUT = "_held_out"
+"""How the names of sizes end that are measured where they were not chosen."""
 SIZES = (CORRECTED, "strength")
 """How measures end that are sizes without noise: below 0 they say no more than 0."""
 
@@ -89,6 +91,24 @@ def number_in_words(value: float, template: str) -> str:
 def is_size(measure: str) -> bool:
     """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is its least."""
     return measure.endswith(SIZES)
+
+
+def fair_values_of_signed(measures: Mapping[str, Measure]) -> dict[str, float]:
+    """Returns the value of equal treatment of each measure whose numbers may lie on both sides of it.
+
+    Sizes are none of these, even where noise may put them below 0: those without the part of noise, those from which
+    it is taken off, and those that are held out.
+
+    Args:
+        measures: all measures of a dataset, by name.
+    """
+    fair = {}
+    for name, measure in measures.items():
+        least, most = measure_range(measure)
+        is_any_size = is_size(name) or f"{name}{CORRECTED}" in measures or name.endswith(HELD_OUT)
+        if measure.fair is not None and least < measure.fair < most and not is_any_size:
+            fair[name] = measure.fair
+    return fair
 
 
 def measure_range(measure: Measure) -> tuple[float, float]:

@@ -37,7 +37,7 @@ from biasgrid.report.figures.drawing.theme import CHARACTER, FAINT, FROM_ZERO, O
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
-from biasgrid.tables.measures import FIRST_FACTORS, ROW
+from biasgrid.tables.measures import ROW, is_over_first_factor
 
 THIN = 0.5
 """Width of the line of an interval."""
@@ -243,7 +243,7 @@ def signed_rows(measures: pl.DataFrame, context: FigureContext, measure: str, ke
     known = known.unique(["model", *ROW, "generalises_to"], keep="first", maintain_order=True)
     chosen = known.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in keys), measure=measure)
     names = ["model", *keys]
-    of_one, over_all = pl.col("generalises_to").is_in(FIRST_FACTORS), pl.col("generalises_to").str.contains(" x ")
+    of_one, over_all = is_over_first_factor(), pl.col("generalises_to").str.contains(" x ")
     own = chosen.filter(of_one).select(*names, "value", "clusters", "low", "high")
     # With prompt formats there are several: what a number is a claim about stands first.
     of_all = chosen.filter(over_all).select(*names, low_all="low", high_all="high").unique(names, maintain_order=True)
