@@ -35,7 +35,7 @@ from worlds import over_clusters
 from biasgrid.families.underspecified.sizes import corrected_sizes
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
 from biasgrid.stats.intervals import half_width, p_values
-from biasgrid.stats.multiplicity import LEVEL, false_discovery_rates
+from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates
 from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
 from biasgrid.stats.noise.factors import over_first_factor
 from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters, noise_ratio
@@ -101,7 +101,7 @@ def any_false(name: str, clusters: int, runs: int) -> float:
     for world in worlds_of(name, "none", clusters, runs):
         sums = sums_of(world.values)
         p = p_values(sums.values, over_first_factor(sums).sources)
-        found.append((false_discovery_rates(p) <= LEVEL).any())
+        found.append((false_discovery_rates(p) <= SIGNIFICANT).any())
     return float(np.mean(found))
 
 
@@ -132,7 +132,7 @@ def found_now_and_without(runs: int) -> float:
         sums = sums_of(world.values)
         for place, may_grow in enumerate((True, False)):
             p = p_values(sums.values, over_first_factor(sums, may_grow=may_grow).sources)
-            counts[place] += np.count_nonzero(false_discovery_rates(p) <= LEVEL)
+            counts[place] += np.count_nonzero(false_discovery_rates(p) <= SIGNIFICANT)
     return float(counts[0] / counts[1])
 
 
@@ -150,7 +150,8 @@ def bounds_of(worlds: list[World]) -> tuple[float, float]:
     told, wrong = 0, 0
     for world in worlds:
         rows = estimates(world.values).with_columns(truth=pl.Series(world.truth.ravel()))
-        largest = rows.filter(pl.col("q") <= LEVEL, pl.col("value") > 0, pl.col("bound") > 0).sort("bound").tail(1)
+        found = rows.filter(pl.col("q") <= SIGNIFICANT, pl.col("value") > 0, pl.col("bound") > 0)
+        largest = found.sort("bound").tail(1)
         told += len(largest)
         wrong += len(largest.filter(pl.col("truth") < pl.col("bound")))
     return told / len(worlds), wrong / len(worlds)
@@ -182,7 +183,7 @@ def selected_covered(name: str, size: str, clusters: int, runs: int) -> tuple[fl
     every: list[bool] = []
     for world in worlds_of(name, size, clusters, runs):
         rows = estimates(world.values).with_columns(truth=pl.Series(world.truth.ravel()))
-        found = rows.filter(pl.col("q") <= LEVEL, pl.col("value") > 0).sort("value", descending=True)
+        found = rows.filter(pl.col("q") <= SIGNIFICANT, pl.col("value") > 0).sort("value", descending=True)
         holds = found.select(pl.col("truth").is_between("selected_low", "selected_high")).to_series().to_list()
         largest, every = largest + holds[:10], every + holds
     return float(np.mean(largest)), float(np.mean(every))
@@ -231,9 +232,9 @@ def measured_power(name: str, clusters: int, runs: int) -> float:
     shares = []
     for world in worlds_of(name, "none", clusters, runs):
         over = over_first_factor(sums_of(world.values))
-        effect = detectable_effect([over.source], LEVEL / len(over.units))
+        effect = detectable_effect([over.source], SIGNIFICANT / len(over.units))
         p = p_values(effect + world.values.mean(axis=2).ravel(), over.sources)
-        shares.append((p <= LEVEL / len(p)).mean())
+        shares.append((p <= SIGNIFICANT / len(p)).mean())
     return float(np.mean(shares))
 
 

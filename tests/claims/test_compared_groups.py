@@ -14,7 +14,7 @@ from worlds import Array, gamma_of_groups, group_difference
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.compare.names import claims_over_more
-from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
 
@@ -50,7 +50,7 @@ def share_with_findings(kind: str, runs: int, *, over_names: bool = True) -> flo
         random = np.random.default_rng(seed)
         cells = [cell_of(name, parts_of(random, kind)) for name in "ab"]
         chosen = cells if over_names else [replace_of(cell) for cell in cells]
-        found += bool((compared(*chosen)["q"] <= LEVEL).any())
+        found += bool((compared(*chosen)["q"] <= SIGNIFICANT).any())
     return found / runs
 
 
@@ -77,7 +77,7 @@ def test_models_that_differ_in_a_group_are_told_apart() -> None:
     for _ in range(10):
         rows = compared(cell_of("a", parts_of(random, "names", EFFECT)), cell_of("b", parts_of(random, "names")))
         is_true = pl.col("attribute").is_in(["attribute 0", "attribute 8"])
-        found.append((rows.filter(is_true)["q"] <= LEVEL).mean())
+        found.append((rows.filter(is_true)["q"] <= SIGNIFICANT).mean())
         assert rows["other_factors"].unique().to_list() == ["names"]
         assert rows["se"].null_count() == len(rows)
     assert np.mean(found) >= 0.9
@@ -117,7 +117,7 @@ def test_models_that_differ_in_three_formats_alone_do_not_differ() -> None:
         cells = [in_formats(name, random) for name in "ab"]
         rows = compared(*cells)
         assert rows["other_factors"].unique().to_list() == ["formats"]
-        found["formats"] += bool((rows["q"] <= LEVEL).any())
-        found["clusters"] += bool((compared(*map(replace_of, cells))["q"] <= LEVEL).any())
+        found["formats"] += bool((rows["q"] <= SIGNIFICANT).any())
+        found["clusters"] += bool((compared(*map(replace_of, cells))["q"] <= SIGNIFICANT).any())
     assert found["formats"] <= 3
     assert found["clusters"] >= 25

@@ -8,7 +8,7 @@ from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, 
 
 from biasgrid.base.arrays import divide
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
-from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.null import corrected_statistic, statistic
 
@@ -27,7 +27,7 @@ def test_intervals_of_associations_cover(spread: float, least: float) -> None:
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
     random = np.random.default_rng(2)
-    alarms = [(judged(world(random, clusters)).q <= LEVEL).any() for clusters in (4, 7) for _ in range(150)]
+    alarms = [(judged(world(random, clusters)).q <= SIGNIFICANT).any() for clusters in (4, 7) for _ in range(150)]
     assert np.mean(alarms) <= 0.09
 
 
@@ -36,7 +36,7 @@ def test_what_is_synthetic_is_found_and_little_else() -> None:
     false, power = [], []
     for _ in range(150):
         synthetic = np.where(random.random((SUBJECTS, ATTRIBUTES)) < 0.05, 2.0, 0.0)
-        found = judged(world(random, 7, synthetic)).q <= LEVEL
+        found = judged(world(random, 7, synthetic)).q <= SIGNIFICANT
         is_synthetic = synthetic.ravel() > 0
         false.append(np.count_nonzero(found & ~is_synthetic) / max(1, np.count_nonzero(found)))
         power.append(np.mean(found[is_synthetic]))
@@ -56,8 +56,8 @@ def test_wordings_of_a_template_are_one_piece_of_evidence() -> None:
     for _ in range(100):
         templates = wordings(random)
         clusters = templates.reshape(SUBJECTS, ATTRIBUTES, 7, 2).mean(axis=-1)
-        as_clusters.append((judged(clusters).q <= LEVEL).any())
-        as_templates.append((judged(templates).q <= LEVEL).any())
+        as_clusters.append((judged(clusters).q <= SIGNIFICANT).any())
+        as_templates.append((judged(templates).q <= SIGNIFICANT).any())
     assert np.mean(as_clusters) <= 0.09
     assert np.mean(as_templates) >= 0.5
 

@@ -19,7 +19,7 @@ from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
-from biasgrid.stats.verdicts.sizes import LARGEST_DIFFERENCE, largest_differences, with_tests_of_sizes
+from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_tests_of_sizes
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
@@ -66,8 +66,8 @@ def estimate_cell(
     found = numbers_of_parts(family, parts, plain, options, settings)
     checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
     estimates = with_tests_of_sizes(found.estimates, getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {}))
-    if LARGEST_DIFFERENCE in declared.names:
-        estimates = pl.concat([estimates, largest_differences(estimates, declared.counted)], how="diagonal_relaxed")
+    if LARGEST_GAP in declared.names:
+        estimates = pl.concat([estimates, largest_gaps(estimates, declared.counted)], how="diagonal_relaxed")
     rows = pl.concat([estimates, checks], how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = rows.filter(is_claim).with_columns(

@@ -14,7 +14,7 @@ from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTab
 from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.verdicts.counts import GROUPS, all_known
-from biasgrid.stats.verdicts.sizes import LARGEST_DIFFERENCE
+from biasgrid.stats.verdicts.sizes import LARGEST_GAP
 from biasgrid.stats.verdicts.verdict import with_more_first
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import (
@@ -366,7 +366,7 @@ class DatasetCells:
     def name_of(self, row: Mapping[str, Any]) -> str:
         """Returns what a number is, and of the largest of several differences which groups differ in what."""
         title = self.dataset.measures[row["measure"]].title
-        if row["measure"] != LARGEST_DIFFERENCE:
+        if row["measure"] != LARGEST_GAP:
             return title
         is_largest = pl.col("value").abs() == row["value"]
         pairs = self.measures.filter(is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"])

@@ -8,5 +8,5 @@ FIRST_SCREEN = FirstScreen(
     "Same sentence, other group",
     "How far apart are two groups?",
     "was shown the same sentence with one group swapped for another",
-    columns=({"largest_difference": ""},),
+    columns=({"largest_gap": ""},),
 )

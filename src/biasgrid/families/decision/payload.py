@@ -20,7 +20,7 @@ FIRST_SCREEN = FirstScreen(
     "Decisions about people",
     "How far apart are two groups?",
     "was asked for decisions about people, Yes or No",
-    columns=({"largest_difference": "", "age_slope": ""},),
+    columns=({"largest_gap": "", "age_slope": ""},),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,7 @@ from biasgrid.stats.multiplicity import is_significant, simes
 from biasgrid.stats.verdicts.counts import GROUPS, all_known
 from biasgrid.tables.measures import MEASURE_KEYS
 
-LARGEST_DIFFERENCE = "largest_difference"
+LARGEST_GAP = "largest_gap"
 TestsOfSizes = Mapping[str, tuple[str, Sequence[str]]]
 """By size the measure that it is the size of, and the keys of the numbers that it is made of."""
 
@@ -36,7 +36,7 @@ def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.Data
     return rows
 
 
-def largest_differences(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
+def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
     """Returns the largest difference of two groups of each bias type, as a number of its own.
 
     Args:
@@ -48,24 +48,30 @@ def largest_differences(estimates: pl.DataFrame, counted: Collection[str]) -> pl
     """
     is_difference = pl.col("measure").is_in(list(counted)) & all_known(*GROUPS, "bias_type")
     rows = estimates.filter("is_claim", is_difference, pl.col("generalises_to").is_not_null()).drop_nulls("value")
-    lines = list(largest_of_types(rows))
+    lines = [largest_gap(of_type) for _, of_type in rows.group_by("bias_type", maintain_order=True)]
     return pl.DataFrame(lines, schema_overrides=estimates.schema) if lines else estimates.clear()
 
 
-def largest_of_types(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yields the largest difference of each bias type: significant ones go before others."""
+def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
+    """Largest difference of two groups of a bias type, without its sign; significant ones go before others.
+
+    Args:
+        differences: estimates of the bias type.
+
+    Returns:
+        A row of estimates.
+    """
     is_less = ~is_significant().fill_null(value=False)
-    for (bias_type,), of_type in rows.group_by("bias_type", maintain_order=True):
-        first = of_type.sort(is_less, -pl.col("value").abs(), maintain_order=True).row(0, named=True)
-        yield {
-            "measure": LARGEST_DIFFERENCE,
-            "options": "",
-            "bias_type": bias_type,
-            "value": abs(first["value"]),
-            **simultaneous(first, of_type["p"].count()),
-            **{name: first[name] for name in ("n", "left_out", "clusters", "generalises_to", "method", "reason")},
-            "is_claim": True,
-        }
+    first = differences.sort(is_less, -pl.col("value").abs(), maintain_order=True).row(0, named=True)
+    kept = ("bias_type", "n", "left_out", "clusters", "generalises_to", "method", "reason")
+    return {
+        "measure": LARGEST_GAP,
+        "options": "",
+        "value": abs(first["value"]),
+        **simultaneous(first, int(differences["p"].count())),
+        **{name: first[name] for name in kept},
+        "is_claim": True,
+    }
 
 
 def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:

@@ -41,7 +41,7 @@ NOT_POSITIVE = ("similarity",)
 """Measures that are corrected for noise, though noise does not put them above 0."""
 HELD_OUT = "_held_out"
 """How the names of sizes end that are measured where they were not chosen."""
-SIZES = (CORRECTED, "strength")
+SIZES = (CORRECTED, "strength", "largest_gap")
 """How measures end that are sizes without noise: below 0 they say no more than 0."""
 
 
