@@ -265,9 +265,11 @@ def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
 
 
 def withhold_tests() -> list[pl.Expr]:
-    """Withholds what tests find in cells whose other headlines are withheld."""
-    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
-    is_withheld = pl.col("headline") & reason.is_not_null()
+    """Withholds headlines that are not measurable, and how many tests of such a cell are significant."""
+    own = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+    reason = pl.col("flag").filter(own).first().over("model", "dataset")
+    is_count = pl.col("measure") == SIGNIFICANT_TESTS
+    is_withheld = pl.col("headline") & reason.is_not_null() & (own | is_count)
     numbers = [pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
     return [*numbers, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 
