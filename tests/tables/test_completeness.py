@@ -54,9 +54,9 @@ def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named()
         {"measure": "refused_difference", "value": 0.5, "p": 0.01},
         {"measure": "silent", "value": 1.0},
     ]
-    alone = withhold_invalid(measures_of(rows), declared)
+    alone = withhold_invalid(measures_of(rows, model="one"), declared)
     assert alone.filter(pl.col("value").is_null())["measure"].to_list() == ["mu"]
-    both = withhold_invalid(measures_of([*rows, {"measure": "unread", "value": 1.0}]), declared)
+    both = withhold_invalid(measures_of([*rows, {"measure": "unread", "value": 1.0}], model="one"), declared)
     # How answers ended, and what claims nothing, stay.
     withheld = both.filter(pl.col("value").is_null())
     unread = "100% of the texts are not read"
@@ -70,7 +70,7 @@ def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named()
 
 def test_the_flags_of_a_model_that_answers_at_random_withhold_nothing() -> None:
     rows = [{"measure": "mu", "value": 0.5}, {"measure": "unread", "value": 0.5}]
-    judged = withhold_invalid(measures_of(rows), DECLARED.of_control())
+    judged = withhold_invalid(measures_of(rows, model="one"), DECLARED.of_control())
     assert judged.select("value", "flag").rows() == [(0.5, None), (0.5, "50% of the texts are not read")]
 
 
