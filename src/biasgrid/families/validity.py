@@ -200,6 +200,26 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shortened(commonest["response"]))
 
 
+def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of answers that give the option in the commonest place a probability of exactly 1.
+
+    Probabilities that were read from a model change with the text even where one place always has more; only choices
+    of one place tell nothing else.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "probabilities" not in predictions.collect_schema():
+        return
+    scores = pl.col("probabilities").list
+    chosen = pl.when(scores.max() == 1).then(scores.arg_max())
+    counts = predictions.filter(scores.sum() > 0).group_by(chosen.alias("place")).agg(count=pl.len()).collect()
+    answered = int(counts["count"].sum())
+    if answered:
+        commonest = counts.drop_nulls("place")["count"].max() or 0
+        yield Check("same_place", int(commonest) / answered, answered)  # type: ignore[arg-type]
+
+
 def shortened(answer: str) -> str:
     """Returns an answer as a flag shows it."""
     return repr(answer if len(answer) <= LONGEST_ANSWER_SHOWN else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}...")
@@ -327,6 +347,7 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
         saturated_scores: predictions,
         constant_scores: (cell.instances, cell.predictions),
         same_text: predictions,
+        same_place: predictions,
         low_mass: predictions,
         equal_scores: (answers.scores,),
         improbable: (answers.word_scores, answers.beside),

@@ -124,7 +124,9 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     label = join_factors([sums.factor])
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     is_claim = not claims_all and not formats
-    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first, settings.alpha))
+    yield rows.with_columns(
+        generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first, settings.alpha)
+    )
     if formats and not claims_all:
         rows = over_formats(sums, whole, first, formats, settings)
         text = reasons_over_all(reasons(sums, first, settings.alpha)["reason"], {FORMATS: formats})
@@ -361,7 +363,9 @@ def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
     equal = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
     needed = fewest_of_sign_test(alpha)
     is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < needed)
-    return pl.when(is_untestable).then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed))).otherwise(equal)
+    return (
+        pl.when(is_untestable).then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed))).otherwise(equal)
+    )
 
 
 def too_few_to_test(sums: Sums) -> pl.Expr:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import UserError
-from biasgrid.tables.claims.counts import OUTCOME_MEASURES
+from biasgrid.tables.claims.counts import OUTCOME_MEASURES, UNTESTABLE
 from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types, read_table
 from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -310,10 +310,13 @@ def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
 def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
     """Returns whether each row claims something about the model: a headline, of the cell or of a part, or a test.
 
+    What is untestable, as there are too few clusters, would have a test otherwise.
+
     Args:
         headlines: see `MetricDefinitions`.
     """
-    return pl.any_horizontal(pl.col("p").is_not_null(), *named_by(headlines))
+    is_untestable = pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
+    return pl.any_horizontal(pl.col("p").is_not_null(), is_untestable, *named_by(headlines))
 
 
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:

@@ -43,8 +43,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
 
 
-
-
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
     asked = cell.observations.filter(~pl.col("part"))

@@ -90,4 +90,6 @@ def accuracy_at_chance(answered: pl.DataFrame) -> Iterator[Check]:
         return
     options = OPTIONS if rows["abstains"].all() else OPTIONS - 1
     is_right = rows["option"] == rows["label"]
-    yield share_with_interval("accuracy_at_chance", float(is_right.sum()) / len(rows), rows["item"].n_unique(), 1 / options)
+    yield share_with_interval(
+        "accuracy_at_chance", float(is_right.sum()) / len(rows), rows["item"].n_unique(), 1 / options
+    )

@@ -19,6 +19,8 @@ from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+WITHOUT_ANSWERS = ("text-generation",)
+"""Tasks whose models may leave a question without an answer."""
 HUNDRED = 100
 """From here on numbers are shown without decimals."""
 
@@ -97,6 +99,8 @@ class SubjectScores:
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
     known = AnsweredGroups(cell.observed)
+    if cell.options["task"] in WITHOUT_ANSWERS:
+        yield uncovered(known.asked, known.count)
     if not known.count:
         yield from unknown_tokens(cell.predictions)
         return
@@ -113,6 +117,16 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     names_of_groups = cell.facts.get(NAME_FACTS, {})
     yield from name_tokens(names_of_groups)
     yield from name_frequency(names_of_groups)
+
+
+def uncovered(asked: int, answered: int) -> Check:
+    """Returns the share of swap groups that lack an answer.
+
+    Args:
+        asked: how many swap groups there are.
+        answered: how many of them have all four answers.
+    """
+    return Check("uncovered", 1 - answered / asked, asked)
 
 
 def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:

@@ -214,7 +214,7 @@ def ranks_within(values: FloatArray) -> FloatArray:
 
 
 def correlation_of(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks of either are equal."""
+    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks of one are equal."""
     apart = [each - np.nanmean(each, axis=1, keepdims=True) for each in (one, other)]
     products = np.nansum(apart[0] * apart[1])
     return float(divide(products, np.sqrt(np.nansum(apart[0] ** 2) * np.nansum(apart[1] ** 2))))
