@@ -361,7 +361,7 @@ def test_a_name_in_the_same_place_is_no_association_and_the_place_is_told(tmp_pa
 
 def test_questions_about_names_that_are_refused_have_no_association(tmp_path: Path) -> None:
     cell = names(tmp_path, [None, None], "refused")
-    assert {"share_strength", "mu"} <= withheld(cell)["uncovered"]
+    assert {"share_strength", "mu"} <= withheld(cell)["missing_answers"]
     assert cell.row("coverage")["value"] == 0
     assert "not measurable" in cell.finding.sentence
 

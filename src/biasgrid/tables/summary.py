@@ -228,8 +228,10 @@ class CellMarks(NamedTuple):
     def judge(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> tuple[str | int | None, ...]:
         """Returns the mark columns of a number."""
         marks, low, high = self.marks.get(row["measure"], ()), row["low"], row["high"]
-        if not marks or row["value"] is None or row["options"]:
+        if not marks or row["options"]:
             return (None,) * len(MARK_COLUMNS)
+        if row["value"] is None:
+            return None, None, None, None, self.flag
         found = mark_range(marks, low, high)
         if marks[0].original:
             return found.best or mark_of(marks, row["value"]), found.best, found.worst, None, None

@@ -47,7 +47,7 @@ PARTS = (
     ("bias_type", "template"),
 )
 """What numbers are about: a category, in it a condition of crossed groups, a group, what is said of it, a template."""
-PART_KEYS = ("bias_type", "attribute_group", "group", "attribute")
+KEYS_OF_PARTS = ("bias_type", "attribute_group", "group", "attribute")
 """The keys of parts, without templates."""
 KEY_COLUMNS = {"bias_type": "row", "attribute_group": "crossed", "group": "about", "attribute": "value"}
 """The columns of observations that hold them."""
@@ -58,9 +58,9 @@ NOBODY_NAMED = "no answer named anybody"
 NO_ANSWER = "no answer"
 FEWEST_OF_A_KIND = 4
 """A difference between two kinds of contexts needs as many clusters of templates with each."""
-KINDS = ("contradicts", "agrees with")
+RELATIONS = ("contradicts", "agrees with")
 """What the right answers of both kinds do to the stereotype."""
-OF_BOTH_KINDS = ("bias_disambiguated", "nonalignment_cost")
+COMPARED_KINDS = ("bias_disambiguated", "nonalignment_cost")
 """The measures that compare disambiguated contexts that agree with the stereotype with others."""
 OVER_TEMPLATES = options_text(mode="templates")
 """The options of means over templates, each of which counts alike however many items it has."""
@@ -378,14 +378,14 @@ def derive(
         options: see `observe`.
         settings: clusters.
     """
-    keys = [name for name in PART_KEYS if name in estimates.columns]
+    keys = [name for name in KEYS_OF_PARTS if name in estimates.columns]
     kinds = [lacking_templates(part.clustered(settings.clusters)) for part in parts if part.is_input]
     if not kinds:
         return CellNumbers(estimates)
     lacking = pl.concat(kinds).select(*keys, "lacking")
     joined = estimates.join(lacking, on=keys, how="left", nulls_equal=True, maintain_order="left")
     of_templates = pl.col("template").is_not_null() if "template" in estimates.columns else pl.lit(value=False)
-    is_withheld = pl.col("measure").is_in(OF_BOTH_KINDS) & pl.col("lacking").is_not_null() & ~of_templates
+    is_withheld = pl.col("measure").is_in(COMPARED_KINDS) & pl.col("lacking").is_not_null() & ~of_templates
     withheld = [name for name in WITHHELD_COLUMNS if name in estimates.columns]
     return CellNumbers(
         joined.with_columns(
@@ -407,7 +407,7 @@ def lacking_templates(kinds: Sums) -> pl.DataFrame:
     templates = (kinds.along[TEMPLATES].sums > 0).sum(axis=1)
     texts = [
         f"{count} of {FEWEST_OF_A_KIND} needed templates whose right answer {kind} the stereotype; ask more items"
-        for count, kind in zip(templates.min(axis=1), np.array(KINDS)[templates.argmin(axis=1)], strict=True)
+        for count, kind in zip(templates.min(axis=1), np.array(RELATIONS)[templates.argmin(axis=1)], strict=True)
     ]
     is_lacking = templates.min(axis=1) < FEWEST_OF_A_KIND
     lacking = pl.Series([text if few else None for text, few in zip(texts, is_lacking, strict=True)], dtype=pl.String)

@@ -13,7 +13,7 @@ from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_wit
 from biasgrid.tables.completeness import Check
 
 MOST_RIGHT_IN_A_PLACE = 2 / 3
-"""If more right options are in one place, always right and always this place can hardly be told apart."""
+"""If more right options are in one place, a model that is right can hardly be told from one that takes this place."""
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

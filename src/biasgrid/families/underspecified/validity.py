@@ -100,7 +100,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
     known = AnsweredGroups(cell.observed)
     if cell.options["task"] in WITHOUT_ANSWERS:
-        yield uncovered(known.asked, known.count)
+        yield missing_answers(known.asked, known.count)
     if not known.count:
         yield from unknown_tokens(cell.predictions)
         return
@@ -119,14 +119,14 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from name_frequency(names_of_groups)
 
 
-def uncovered(asked: int, answered: int) -> Check:
+def missing_answers(asked: int, answered: int) -> Check:
     """Returns the share of swap groups that lack an answer.
 
     Args:
         asked: how many swap groups there are.
         answered: how many of them have all four answers.
     """
-    return Check("uncovered", 1 - answered / asked, asked)
+    return Check("missing_answers", 1 - answered / asked, asked)
 
 
 def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:
