@@ -177,7 +177,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
 
 
 def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
-    """Returns 1 where the tokenizer does not know the text, else 0, twice as scores of two subjects; shape (rows, 2)."""
+    """Returns 1 where the tokenizer does not know the text, else 0, twice as of two subjects; shape (rows, 2)."""
     unknown = predictions["unknown"].fill_null(value=False).to_numpy().astype(np.float64)
     return np.repeat(unknown[:, None], 2, axis=1)
 
