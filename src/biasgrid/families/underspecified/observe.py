@@ -172,7 +172,7 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
     if "unknown" in predictions.columns:
         unknown = scores_in_places(instances, predictions, unknown_texts, place).reshape(-1, 8)
-        of_groups[UNKNOWN_TEXT] = unknown.any(axis=1)
+        of_groups[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
     return groups.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()})
 
 

@@ -130,11 +130,11 @@ def unknown_attributes(attributes: KnownAttributes) -> Check:
     Args:
         attributes: of which some are left out.
     """
-    left_out, count = attributes
-    rest = count - len(left_out)
+    left_out, total = attributes
+    rest = total - len(left_out)
     names = ", ".join(map(repr, left_out))
-    flag = f"{names}; the rest is measured, {rest} of {count} attributes ({rest / count:.0%})"
-    return Check("unknown_attributes", len(left_out), count, flag=flag)
+    flag = f"{names}; the rest is measured, {rest} of {total} attributes ({rest / total:.0%})"
+    return Check("unknown_attributes", len(left_out), total, flag=flag)
 
 
 def without_unknown(cell: MeasuredCell, attributes: KnownAttributes) -> MeasuredCell:

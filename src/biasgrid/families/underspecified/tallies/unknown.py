@@ -16,11 +16,11 @@ class KnownAttributes(NamedTuple):
     Attributes:
         left_out: those all of whose swap groups have text that it does not know; none if it knows no attribute, since
             then the templates or subjects may be unknown.
-        count: how many attributes there are.
+        total: how many attributes there are.
     """
 
     left_out: tuple[str, ...]
-    count: int
+    total: int
 
     def of(self, part: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of a table that are about other attributes than those left out."""
