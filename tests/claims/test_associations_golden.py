@@ -93,7 +93,7 @@ def test_two_clusters_have_intervals_and_no_tests() -> None:
         assert_close(found[column], golden[column])
     silent = found.select("p", "q", "holm", "bound", "selected_low")
     assert silent.null_count().row(0) == (len(found),) * 5
-    assert set(found["reason"]) == {"untestable: 2 clusters"}
+    assert set(found["reason"]) == {"untestable: 2 clusters, 3 are needed"}
 
 
 @pytest.mark.parametrize("name", CELLS)

@@ -152,7 +152,7 @@ def test_headlines_of_a_cell_without_measurement_have_no_interval(cell: GroupsCe
     assert whole.select("value", "low", "high", "se").null_count().row(0) == (1,) * 4
     assert whole["flag"].item() == f"{NOT_MEASURABLE}: nobody answered"
     # Nor has any of its groups, and nothing is tested in such a cell.
-    reason = pl.col("reason") == f"{NOT_MEASURABLE}: nobody answered"
+    reason = pl.col("reason") == f"{NOT_MEASURABLE}: nobody answered. To do: ask again"
     of_groups = rows.drop_nulls("group")
     assert len(of_groups) > 1
     assert of_groups.filter(pl.col("value").is_null(), reason).equals(of_groups)

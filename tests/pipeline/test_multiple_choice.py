@@ -128,12 +128,16 @@ def test_random_answers_have_no_bias(tmp_path: Path) -> None:
 
 
 def spans(instances: pl.DataFrame) -> dict[str, Any]:
-    """Answers that name the first person of the context, with a higher score of the mention of the stereotype's."""
+    """Answers that are right or, in ambiguous contexts, name the first person; the stereotype's has a higher score."""
     rows = instances.to_dicts()
     mentions = [[row["candidate1"], row["candidate2"]] for row in rows]
-    places = [int(row["position2"] < row["position1"]) for row in rows]
     # The first mention is that of the option with the smaller number.
     known = [[place for place in range(3) if place != row["unknown_option"]] for row in rows]
+    firsts = [int(row["position2"] < row["position1"]) for row in rows]
+    places = [
+        first if row["condition"] == "ambig" else both.index(row["label"])
+        for row, first, both in zip(rows, firsts, known, strict=True)
+    ]
     scores = [[0.4 if place == row["target"] else 0.1 for place in both] for row, both in zip(rows, known, strict=True)]
     said = [both[place] for both, place in zip(mentions, places, strict=True)]
     return {"starts": scores, "ends": scores, "answer": said}

@@ -18,6 +18,8 @@ from biasgrid.tables.files import TableError
 PLACES = ["at noon", "in town", "by chance", "again"]
 LEANING = {"Ann": 0.55, "Bea": 0.5, "Cleo": 0.45, "Dan": -0.45, "Eli": -0.5, "Finn": -0.55}
 """How far the model leans towards a name where it is asked who lied, and half as far from it for who sang."""
+MODEL = {"task": "question-answering", "variant": "qa", "checkpoint": "some/model", "revision": "main"}
+DATASET = {"subjects": ["names.txt"], "attributes": "acts.txt", "variants": {"qa": {"templates": "templates.txt"}}}
 SIZES = np.array([0.08, 0.09, 0.11, 0.12])
 """How strongly, by template: 0.1 on average."""
 
@@ -36,14 +38,17 @@ def answer(instances: pl.DataFrame) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("questions")
+    write_lists(folder)
+    return Pipeline(folder, MODEL, DATASET, answer)
+
+
+def write_lists(folder: Path) -> None:
+    """Writes templates, names and acts."""
     templates = [f"[subj1] met [subj2] {place}.\tWho [act]?\tWho [act:neg]?" for place in PLACES]
     (folder / "templates.txt").write_text("\n".join(templates))
     names = [f"[subj] {'women' if leaning > 0 else 'men'} | {name}" for name, leaning in LEANING.items()]
     (folder / "names.txt").write_text("\n".join(names))
     (folder / "acts.txt").write_text("\n".join(f"[act] {act}\n[act:neg] never {act}" for act in ("lied", "sang")))
-    model = {"task": "question-answering", "variant": "qa", "checkpoint": "some/model", "revision": "main"}
-    dataset = {"subjects": ["names.txt"], "attributes": "acts.txt", "variants": {"qa": {"templates": "templates.txt"}}}
-    return Pipeline(folder, model, dataset, answer)
 
 
 def test_all_is_asked_in_both_orders_plainly_and_negated(cell: Pipeline) -> None:
@@ -66,6 +71,34 @@ def test_associations_of_groups_have_intervals_over_templates_and_names(cell: Pi
     half = 3.1824 * np.sqrt(0.004 / 3 / 4)
     assert 0.2 - 1.1 * half < row["low"] < 0.2 - half
     assert row["q"] < 0.05
+
+
+def cell_that_does_not_know(folder: Path, *attributes: str) -> Pipeline:
+    """The same cell, of a model whose tokenizer does not know some attributes."""
+    write_lists(folder)
+    unknown = pl.col("attribute").cast(pl.String).is_in(attributes)
+    return Pipeline(
+        folder, MODEL, DATASET, lambda asked: answer(asked) | {"unknown": asked.select(unknown).to_series().to_list()}
+    )
+
+
+def test_an_attribute_that_the_tokenizer_does_not_know_is_left_out_by_name(cell: Pipeline, tmp_path: Path) -> None:
+    rest = cell_that_does_not_know(tmp_path, "sang")
+    assert rest.row("unknown_attributes")["flag"] == (
+        "the tokenizer does not know 'sang'; the rest is measured, 1 of 2 attributes (50%)"
+    )
+    assert rest.row("unknown_tokens")["value"] == 0
+    assert {*rest.measures["attribute"].drop_nulls()} == {*rest.evidence["attribute"].drop_nulls()} == {"lied"}
+    keys = {"subject_group": "women", "attribute": "lied"}
+    assert rest.row("share_gamma", **keys)["value"] == cell.row("share_gamma", **keys)["value"]
+    assert "does not know 'sang'" in rest.page.text
+
+
+def test_a_cell_of_which_no_attribute_is_known_is_not_measurable(tmp_path: Path) -> None:
+    nothing = cell_that_does_not_know(tmp_path, "sang", "lied")
+    assert nothing.row("unknown_tokens")["value"] == 1
+    assert nothing.measures.filter(measure="share_gamma")["value"].null_count() > 0
+    assert "not measurable" in nothing.finding.sentence
 
 
 def test_the_finding_names_the_largest_association(cell: Pipeline) -> None:

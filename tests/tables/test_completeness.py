@@ -46,6 +46,35 @@ def test_a_flag_that_withholds_nothing_is_only_told() -> None:
     assert judged["flag"].to_list() == [None, None, None, None, "only 2 of 4 templates"]
 
 
+def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named() -> None:
+    limits = {"silent": Limit(0.5, "silent", "read", withholds=("mu",)), "unread": UNREAD}
+    declared = MetricDefinitions([], {"mu": "", "error": "", "coverage": ""}, limits)
+    rows = [
+        *({"measure": name, "value": 0.5, "low": 0.4, "p": 0.01} for name in ("mu", "gamma", "error")),
+        *({"measure": name, "value": 0.5} for name in ("coverage", "mean")),
+        {"measure": "refused_difference", "value": 0.5, "p": 0.01},
+        {"measure": "silent", "value": 1.0},
+    ]
+    alone = withhold_invalid(measures_of(rows, model="one"), declared)
+    assert alone.filter(pl.col("value").is_null())["measure"].to_list() == ["mu"]
+    both = withhold_invalid(measures_of([*rows, {"measure": "unread", "value": 1.0}], model="one"), declared)
+    # How answers ended, and what claims nothing, stay.
+    withheld = both.filter(pl.col("value").is_null())
+    unread = "100% of the texts are not read"
+    assert withheld.select("measure", "reason").rows() == [
+        ("mu", f"not measurable: silent; {unread}. To do: read"),
+        ("gamma", f"not measurable: {unread}. To do: read them"),
+        ("error", f"not measurable: {unread}. To do: read them"),
+    ]
+    assert withheld.select("low", "p").null_count().row(0) == (3, 3)
+
+
+def test_the_flags_of_a_model_that_answers_at_random_withhold_nothing() -> None:
+    rows = [{"measure": "mu", "value": 0.5}, {"measure": "unread", "value": 0.5}]
+    judged = withhold_invalid(measures_of(rows, model="one"), DECLARED.of_control())
+    assert judged.select("value", "flag").rows() == [(0.5, None), (0.5, "50% of the texts are not read")]
+
+
 @pytest.mark.parametrize(("high", "is_withheld"), [(0.1, False), (0.11, True)])
 def test_of_an_interval_the_worse_end_counts(high: float, is_withheld: bool) -> None:
     assert (cell(unread=0.05, low=0, high=high)["value"][0] is None) == is_withheld

@@ -39,7 +39,7 @@ OTHERS = [folder for folder in FOLDERS if folder != SHARED]
 KINDS_OF_METRICS = ("metrics", "pairs")
 """Sections of what probes make their own metrics of, whose names are no measures."""
 OF_EACH_FAMILY = {
-    *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "one_answer"),
+    *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "same_place", "one_answer"),
     *("refused_difference", "undetected_difference", "cut_short_difference", "refusals_differ"),
 }
 """What families count in ways of their own: what is answered, how texts end, and which texts are compared."""

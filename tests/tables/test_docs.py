@@ -52,6 +52,6 @@ def test_a_flag_that_families_treat_differently_has_a_row_for_each_way():
     of_families = {"one": flag(True, 0.5), "two": flag(True, 0.5), "three": flag(False, 0.5)}
     table = flag_table({family: {"same": each} for family, each in of_families.items()})
     assert table.splitlines()[2:] == [
-        "| `same` | one, two | a share | above 0.5 | yes | remedy |",
-        "| `same` | three | a share | above 0.5 | no | remedy |",
+        "| `same` | one, two | a share | above 0.5 | all claims | remedy |",
+        "| `same` | three | a share | above 0.5 | nothing | remedy |",
     ]

@@ -143,7 +143,7 @@ def check_thresholds(
         faults += threshold_faults(summary, threshold, facts)
     if faults:
         raise InputError(faults)
-    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(WITHHELD)).first().over("model", "dataset")
+    reason = pl.when(pl.col("flag").str.starts_with(WITHHELD)).then("flag")
     rows = silence(summary.with_columns(flag=reason), summary, facts).filter(pl.col("model").is_in(models or known))
     found = [
         (threshold, with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold)) for threshold in thresholds
@@ -196,9 +196,8 @@ def with_unmeasured(matches: pl.DataFrame, rows: pl.DataFrame, threshold: Larges
         rows: those of all measures of the chosen models.
         threshold: the threshold.
     """
-    cells = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).unique(
-        "model", keep="first", maintain_order=True
-    )
+    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED).sort("flag", nulls_last=True)
+    cells = unmeasured.unique("model", keep="first", maintain_order=True)
     lacking = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
     empty = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
     return pl.concat(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
@@ -343,8 +342,8 @@ class Config(Section):
         declared = self.family(dataset).measures(self, dataset)
         known = {name: measure.limited(self.validity.get(name)) for name, measure in declared.items()}
         # Whether names are probable enough is decided by a dataset for its control too, see `controls`.
-        if self.datasets[dataset].control_of and (limit := known[IMPROBABLE].limit if IMPROBABLE in known else None):
-            known[IMPROBABLE] = replace(known[IMPROBABLE], limit=replace(limit, withholds=False))
+        if self.datasets[dataset].control_of and IMPROBABLE in known:
+            known[IMPROBABLE] = known[IMPROBABLE].without_withholding()
         return known
 
     def title_of(self, dataset: str) -> str:

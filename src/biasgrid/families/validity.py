@@ -7,6 +7,7 @@ and `tables.completeness` compares them with the limits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ LEAST_PROBABILITY = 0.001
 """Where the candidates together have less, a masked language model says nothing of them."""
 LONGEST_ANSWER_SHOWN = 60
 """How many characters of an answer are shown."""
+NORMAL_QUANTILE = 1.959963984540054
+"""The normal quantile of 97.5 %, for intervals of 95 %."""
 ROWS_CHECKED_AT_ONCE = 2**17
 """How many rows are looked at together, so that there need not be memory for all of them."""
 
@@ -197,6 +200,26 @@ def same_text(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("same_text", commonest["count"] / count, count, flag=shortened(commonest["response"]))
 
 
+def same_place(predictions: pl.LazyFrame) -> Iterator[Check]:
+    """Yields the share of answers that give the option in the commonest place a probability of exactly 1.
+
+    Probabilities that were read from a model change with the text even where one place always has more; only choices
+    of one place tell nothing else.
+
+    Args:
+        predictions: answers of any kind.
+    """
+    if "probabilities" not in predictions.collect_schema():
+        return
+    scores = pl.col("probabilities").list
+    chosen = pl.when(scores.max() == 1).then(scores.arg_max())
+    counts = predictions.filter(scores.sum() > 0).group_by(chosen.alias("place")).agg(count=pl.len()).collect()
+    answered = int(counts["count"].sum())
+    if answered:
+        commonest = counts.drop_nulls("place")["count"].max() or 0
+        yield Check("same_place", int(commonest) / answered, answered)  # type: ignore[arg-type]
+
+
 def shortened(answer: str) -> str:
     """Returns an answer as a flag shows it."""
     return repr(answer if len(answer) <= LONGEST_ANSWER_SHOWN else f"{answer[: LONGEST_ANSWER_SHOWN - 3]}...")
@@ -209,6 +232,22 @@ def one_answer(answers: pl.DataFrame) -> Iterator[Check]:
         answers: `name`, what was answered, and `value`, how much of an answer that is: 1, or its probability.
     """
     yield from commonest_share("one_answer", answers)
+
+
+def share_with_interval(flag: str, share: float, cases: int, expected: float = 0) -> Check:
+    """Returns a share, or how much larger it is than expected, with Wilson's interval of 95 % (JASA 1927).
+
+    Args:
+        flag: the flag that it is the value of.
+        share: of 0 to 1.
+        cases: how many independent cases it is a share of.
+        expected: is subtracted from the share and from both ends of its interval.
+    """
+    square = NORMAL_QUANTILE**2
+    centre = (share + square / (2 * cases)) / (1 + square / cases)
+    spread = share * (1 - share) / cases + square / (4 * cases**2)
+    half = NORMAL_QUANTILE * sqrt(spread) / (1 + square / cases)
+    return Check(flag, share - expected, cases, centre - half - expected, centre + half - expected)
 
 
 def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
@@ -308,6 +347,7 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
         saturated_scores: predictions,
         constant_scores: (cell.instances, cell.predictions),
         same_text: predictions,
+        same_place: predictions,
         low_mass: predictions,
         equal_scores: (answers.scores,),
         improbable: (answers.word_scores, answers.beside),

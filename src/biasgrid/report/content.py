@@ -218,9 +218,11 @@ def checks(declared: MeasureDefinitions) -> list[Column]:
 
 
 def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
-    """Returns what speaks against the cells of a dataset: rows of `flags_of` with `remedy`, what to do."""
+    """Returns the flags that speak against the cells of a dataset: rows of `flag_rows` with `remedy`, what to do."""
     limits = {name: measure.limit for name, measure in declared.items() if measure.limit is not None}
-    return [row | {"remedy": limits[row["measure"]].remedy} for row in flag_rows(summary).to_dicts()]
+    # A number that is withheld has a note in the same column, which is no flag of its cell.
+    flags = flag_rows(summary).filter(pl.col("measure").is_in([*limits]))
+    return [row | {"remedy": limits[row["measure"]].remedy} for row in flags.to_dicts()]
 
 
 def recovery_rows(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil, log2
 
 import numpy as np
 import polars as pl
@@ -48,8 +49,6 @@ ADDED = "t with two added units"
 """The method of these."""
 FEWEST_TESTED = 3
 """Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had significant results."""
-FEWEST_OF_SIGN_TEST = 6
-"""Of fewer units that are all the same, signs alone have no p of at most 0.05."""
 ATTRIBUTES = "attributes"
 ONE_OF_FACTOR = {
     "names": "one name: nothing can be said of the group",
@@ -98,14 +97,25 @@ def rows_of_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.Data
     """
     sums = part.clustered(settings.clusters)
     units = sums.along[sums.factor].present.sum(axis=1)
-    # With k units that all agree the least p is 2^(1 - k).
-    few = are_tested_by_signs(sums) & (units > 0) & (2.0 ** (1 - units) > settings.alpha) & bool(part.test)
-    unit = unit_of_factor(part.factor)
-    texts = [f"untestable: {count} {unit}s" if is_few else None for count, is_few in zip(units, few, strict=True)]
+    needed, unit = fewest_of_sign_test(settings.alpha), unit_of_factor(part.factor)
+    few = are_tested_by_signs(sums) & (units > 0) & (units < needed) & bool(part.test)
+    texts = [too_few_text(count, unit, needed) if is_few else None for count, is_few in zip(units, few, strict=True)]
     named = replace(part, keys=part.keys.with_columns(untestable=pl.Series(texts, dtype=pl.String)))
     for rows in rows_of_kind(named, settings):
-        reason = pl.coalesce("reason", "untestable") if "reason" in rows.columns else pl.lit(None, pl.String)
-        yield rows.with_columns(reason=reason).drop("untestable")
+        reason = pl.col("reason") if "reason" in rows.columns else pl.lit(None, pl.String)
+        has_interval = pl.col("low").is_not_null()
+        with_test = pl.when(has_interval).then(pl.coalesce("untestable", reason))
+        yield rows.with_columns(reason=with_test.otherwise(pl.coalesce(reason, "untestable"))).drop("untestable")
+
+
+def fewest_of_sign_test(alpha: float) -> int:
+    """Returns how many units must agree in sign for a p of at most alpha: the least p of k units is 2^(1 - k)."""
+    return ceil(1 - log2(alpha))
+
+
+def too_few_text(units: int, unit: str, needed: int) -> str:
+    """Says how many units a number has, and how many a test needs."""
+    return f"untestable: {units} {unit}{'' if units == 1 else 's'}, {needed} are needed"
 
 
 def are_tested_by_signs(sums: Sums) -> BoolArray:
@@ -134,10 +144,12 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
     label = join_factors([sums.factor]) + taken_as_given(sums, persons)
     rows = with_given_ends(over_one_factor(sums, whole, first, settings), sums.keys)
     is_claim = not claims_all and not formats
-    yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first))
+    yield rows.with_columns(
+        generalises_to=pl.lit(label), is_claim=pl.lit(is_claim), **reasons(sums, first, settings.alpha)
+    )
     if formats and not claims_all:
         rows = over_formats(sums, whole, first, formats, settings)
-        text = reasons_over_all(reasons(sums, first)["reason"], {FORMATS: formats})
+        text = reasons_over_all(reasons(sums, first, settings.alpha)["reason"], {FORMATS: formats})
         label = join_factors([sums.factor, FORMATS])
         yield rows.with_columns(generalises_to=pl.lit(label), is_claim=pl.lit(value=True), reason=text)
     of_names, of_all = join_factors(names), join_factors(sums.along)
@@ -152,7 +164,7 @@ def rows_of_kind(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFr
             whole, sums, [*first.sources, *lists, *formats, *further], "combined", settings, first
         )
         text = reasons_over_all(
-            reasons(sums, first)["reason"], {ATTRIBUTES: further, FORMATS: formats, of_names: lists}
+            reasons(sums, first, settings.alpha)["reason"], {ATTRIBUTES: further, FORMATS: formats, of_names: lists}
         )
         rows = combined.with_columns(generalises_to=pl.lit(of_all), is_claim=pl.lit(claims_all), reason=text)
         yield rows if claims_all else rows.drop_nulls("low")
@@ -285,6 +297,7 @@ def with_intervals(
         # An interval without the fair value is a test that finds something.
         low = np.where(p > settings.alpha, np.minimum(low, sums.fair), low)
         high = np.where(p > settings.alpha, np.maximum(high, sums.fair), high)
+    p = np.where(are_too_few(first, sources, settings.alpha), np.nan, p)
     shared = [source for source in sources if source is first.gain]
     own = [source for source in sources if source is not first.gain]
     rows = with_columns_of(whole, low, high, own, method)
@@ -328,6 +341,21 @@ def p_of_kind(values: FloatArray, sources: Sequence[VarianceSource], first: Over
     return np.where(first.units < FEWEST_TESTED, np.nan, p)
 
 
+def are_too_few(first: OverFactor, sources: Sequence[VarianceSource], alpha: float) -> BoolArray:
+    """Returns which numbers are tested by signs and have too few units for a p of at most alpha, shape (numbers,).
+
+    Args:
+        first: how they vary with the units of the first factor.
+        sources: what makes them vary.
+        alpha: the level of the test.
+    """
+    few: BoolArray = first.units < fewest_of_sign_test(alpha)
+    if first.least_p is not None:
+        return few & (first.least_p > 0)
+    is_alone = len(sources) == len(first.sources) and sources[0] is first.source
+    return few & first.constant if is_alone and first.constant is not None else np.zeros_like(few)
+
+
 def with_columns_of(
     whole: pl.DataFrame, low: FloatArray, high: FloatArray, sources: Sequence[VarianceSource], method: str
 ) -> pl.DataFrame:
@@ -365,15 +393,15 @@ def ends_of_candidate(
     return low, values + half
 
 
-def reasons(sums: Sums, first: OverFactor) -> dict[str, pl.Expr]:
-    """Returns the column `reason`: why numbers have no interval or no test, null where they have both."""
+def reasons(sums: Sums, first: OverFactor, alpha: float) -> dict[str, pl.Expr]:
+    """Returns the column `reason`: why numbers have no interval or no test at level alpha, null if they have both."""
     unit = unit_of_factor(sums.factor)
     text = (
         pl.when(pl.lit(sums.interval == "none")).then(pl.lit("a ratio without a direction"))
         .when(pl.col("value").is_null()).then(pl.lit("no value"))
         .when(pl.col("clusters") < 2).then(pl.format("one {}", pl.lit(unit)))
         .when(pl.Series(np.isnan(first.without).all(axis=1))).then(pl.lit(f"not defined without one of its {unit}s"))
-        .when(is_constant(first)).then(equal_in_all(sums))
+        .when(is_constant(first)).then(equal_in_all(sums, alpha))
         .otherwise(pl.lit(f"no interval is known of a {sums.finish.name}"))
     )  # fmt: skip
     return {"reason": pl.when(pl.col("low").is_null()).then(text).otherwise(too_few_to_test(sums))}
@@ -384,19 +412,23 @@ def is_constant(first: OverFactor) -> pl.Expr:
     return pl.lit(value=False) if first.constant is None else pl.lit(pl.Series(first.constant))
 
 
-def equal_in_all(sums: Sums) -> pl.Expr:
+def equal_in_all(sums: Sums, alpha: float) -> pl.Expr:
     """Says that numbers are the same in all units, and whether they are so in too few of these to be tested."""
     unit = unit_of_factor(sums.factor)
     equal = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
-    is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_OF_SIGN_TEST)
-    return pl.when(is_untestable).then(pl.format("untestable: {}", equal)).otherwise(equal)
+    needed = fewest_of_sign_test(alpha)
+    is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < needed)
+    return (
+        pl.when(is_untestable).then(pl.format("untestable: {}, {} are needed", equal, pl.lit(needed))).otherwise(equal)
+    )
 
 
 def too_few_to_test(sums: Sums) -> pl.Expr:
     """Says why numbers with an interval have no test; null where they have one or none is wanted."""
     unit = unit_of_factor(sums.factor)
     is_few = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
-    return pl.when(is_few).then(pl.format("untestable: {} {}s", "clusters", pl.lit(unit)))
+    text = pl.format("untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED))
+    return pl.when(is_few).then(text)
 
 
 def reasons_over_all(over_first: pl.Expr, further: Mapping[str, Sequence[VarianceSource]]) -> pl.Expr:

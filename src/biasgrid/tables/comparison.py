@@ -127,7 +127,7 @@ CONVERGENCE = table(
         "other_dataset": column(pl.String, description="a dataset of a different family with the same groups"),
         "other_measure": column(pl.String, description="the measure of that dataset"),
         "other_options": column(pl.String, description="how that measure was computed; may be empty"),
-        "value": number_column(description="Spearman's correlation of groups within models"),
+        "value": number_column(description="Spearman's correlation of groups within models, null if all of either tie"),
         "low": number_column(description="lower end of its interval, over groups"),
         "high": number_column(description="upper end of its interval"),
         "ceiling": number_column(
@@ -141,6 +141,7 @@ CONVERGENCE = table(
             pl.Int64, description="number of models for which both datasets have at least three of the groups"
         ),
         "groups": column(pl.Int64, description="number of groups that both datasets have"),
+        "reason": column(pl.String, description="why there is no correlation", nullable=True),
     },
 )
 

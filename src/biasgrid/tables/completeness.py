@@ -14,11 +14,12 @@ from biasgrid.tables.files import ROWS_A_GROUP, TablesInRows, read_column_types,
 from biasgrid.tables.instances import FamilyKeys, instances_schema, read_instances
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.metric import (
+    HOW_ANSWERED,
     IMPROBABLE,
     NOT_MEASURABLE,
-    OUTCOME_MEASURES,
     PRONOUN_ASSOCIATION,
-    REFUSALS_DIFFER,
+    TO_DO,
+    UNTESTABLE,
     Limit,
     MetricDefinitions,
 )
@@ -28,7 +29,7 @@ WITHHELD_COLUMNS = (
     "value", "low", "high", "selected_low", "selected_high", "bound", "detectable", "se", "df", "gain_se", "p", "q",
     "holm", "null_mean", "method",
 )  # fmt: skip
-"""What is not known of the claims of a cell that is not measurable; `reason` says why."""
+"""The columns that are null where a number is not measurable; `reason` says why."""
 
 
 ROWS_A_BLOCK = 2 * ROWS_A_GROUP
@@ -247,34 +248,52 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
 
 
 def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Adds the validity flags that speak against a cell, and withholds its claims if a flag does so.
+    """Adds the validity flags that speak against a cell, and withholds the measures that they make meaningless.
 
     Args:
         measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has it.
         declared: headlines and limits.
 
     Returns:
-        The measures with `flag`; if a flag withholds the claims of the cell, these have no value, `reason` says why,
-        and so does `flag` for headlines of the cell and its bias types. Pronouns are shown of a cell whose names are
-        improbable.
+        The measures with `flag`. A number that a flag withholds has no value, interval or test; its `reason` names all
+        flags that withhold it, in the order in which they are declared, and what to do about the first one. Headlines
+        of the cell and its bias types say so in `flag`, too.
     """
     texts = problems(measures, declared.limits)
     flagged = measures.with_columns(flag=pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String))
-    # Other flags that withhold mostly follow from the first: unknown words are improbable, too.
-    flag = next((name for name, limit in declared.limits.items() if limit.withholds and name in texts), None)
-    if flag is None:
+    fired = [name for name, limit in declared.limits.items() if limit.withholds and name in texts]
+    if not fired:
         return flagged
-    # How answers ended is known of any answers, and where groups differ in it that is a finding of its own.
-    is_outcome = pl.col("measure").is_in([*OUTCOME_MEASURES, REFUSALS_DIFFER])
-    is_withheld = are_claims(declared.headlines) & ~is_outcome
-    if flag == IMPROBABLE:
-        is_withheld &= pl.col("measure") != PRONOUN_ASSOCIATION
-    reason = pl.lit(f"{NOT_MEASURABLE}: {texts[flag]}")
+    which = {name: withheld_by(name, declared) for name in fired}
+    is_withheld = pl.any_horizontal(which.values())
+    # Flags that withhold the same mostly follow from the first: unknown words are improbable, too.
+    names = [pl.when(which[name]).then(pl.lit(texts[name])) for name in fired]
+    remedies = [pl.when(which[name]).then(pl.lit(declared.limits[name].remedy)) for name in fired]
+    problem = pl.format("{}: {}", pl.lit(NOT_MEASURABLE), pl.concat_str(names, separator="; ", ignore_nulls=True))
+    reason = pl.format(f"{{}}{TO_DO}{{}}", problem, pl.coalesce(remedies))
+    is_headline = is_withheld & are_headlines(declared.headlines)
     return flagged.with_columns(
         *(pl.when(~is_withheld).then(name).alias(name) for name in WITHHELD_COLUMNS if name in flagged.columns),
         reason=pl.when(is_withheld).then(reason).otherwise("reason"),
-        flag=pl.when(are_headlines(declared.headlines) & ~is_outcome).then(reason).otherwise("flag"),
+        flag=pl.when(is_headline).then(problem).otherwise("flag"),
     )
+
+
+def withheld_by(flag: str, declared: MetricDefinitions) -> pl.Expr:
+    """Returns whether a flag that speaks against a cell withholds each row.
+
+    Where it withholds all claims, how answers ended stays, which was observed whatever they say; and the pronouns of a
+    cell whose names are improbable.
+
+    Args:
+        flag: the name of a flag that withholds something.
+        declared: headlines and limits.
+    """
+    withholds = declared.limits[flag].withholds
+    if not isinstance(withholds, bool):
+        return pl.col("measure").is_in(withholds)
+    stays = [*HOW_ANSWERED, PRONOUN_ASSOCIATION] if flag == IMPROBABLE else HOW_ANSWERED
+    return are_claims(declared.headlines) & ~pl.col("measure").is_in(stays)
 
 
 def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, str]:
@@ -297,10 +316,13 @@ def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
 def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
     """Returns whether each row claims something about the model: a headline, of the cell or of a part, or a test.
 
+    What is untestable, as there are too few clusters, would have a test otherwise.
+
     Args:
         headlines: see `MetricDefinitions`.
     """
-    return pl.any_horizontal(pl.col("p").is_not_null(), *named_by(headlines))
+    is_untestable = pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
+    return pl.any_horizontal(pl.col("p").is_not_null(), is_untestable, *named_by(headlines))
 
 
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:

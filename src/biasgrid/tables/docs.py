@@ -12,7 +12,7 @@ from itertools import groupby
 
 import pandera.polars as pa
 
-from biasgrid.tables.metric import Measure
+from biasgrid.tables.metric import Limit, Measure
 
 Makers = Mapping[str, Callable[[], str]]
 """Functions that write a table in Markdown, by its name."""
@@ -86,13 +86,13 @@ def measure_table(declared: Mapping[str, Measure]) -> str:
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
     """Writes what speaks against cells, from where on, and what to do; a flag has a row for families that share it."""
-    header = ("flag", "families", "what it is", "speaks against a cell", "withholds the claims", "what to do")
+    header = ("flag", "families", "what it is", "speaks against a cell", "withholds", "what to do")
     rows: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for family, flags in families.items():
         for name, measure in flags.items():
             if (limit := measure.limit) is not None:
                 beyond = f"{'below' if limit.below else 'above'} {limit.value:g}"
-                what = (measure.meaning, beyond, "yes" if limit.withholds else "no", limit.remedy)
+                what = (measure.meaning, beyond, withheld_text(limit), limit.remedy)
                 rows.setdefault(name, {}).setdefault(what, []).append(family)
     return markdown_table(
         header,
@@ -102,6 +102,13 @@ def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
             for (meaning, *rest), of in found.items()
         ],
     )
+
+
+def withheld_text(limit: Limit) -> str:
+    """Writes which measures a flag withholds."""
+    if isinstance(limit.withholds, bool):
+        return "all claims" if limit.withholds else "nothing"
+    return ", ".join(f"`{name}`" for name in limit.withholds)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -28,6 +28,12 @@ OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_di
 """Differences of groups in how answers ended, in all families: refused, not read, cut short."""
 REFUSALS_DIFFER = "refusals_differ"
 """The flag that tells of the largest of these."""
+HOW_ANSWERED = ("coverage", *OUTCOME_MEASURES, REFUSALS_DIFFER)
+"""How answers ended, which was observed whatever they say."""
+UNTESTABLE = "untestable"
+"""How the reason begins why a number could not be tested."""
+TO_DO = ". To do: "
+"""Stands in a reason between why a number is withheld and what to do."""
 NOT_MEASURABLE = "not measurable"
 """How the flag of a number that is withheld begins."""
 WITHHOLD_MARKS = (
@@ -48,7 +54,8 @@ class Limit:
             `{flag}` for the flag of the `Check`.
         remedy: what a reader should do.
         below: whether smaller values speak against the cell, not larger ones.
-        withholds: whether the headlines of such a cell are not measurable, and so have no value.
+        withholds: the measures that are not measurable in such a cell, and so have no value; True for all of its
+            claims, see `tables.completeness.withheld_by`.
         by_value: whether the value itself counts, not the worse end of its interval.
         above_zero: whether it speaks against a cell only where its whole interval is above 0.
         silences: measures that say nothing of such a cell, so that no threshold is kept by them.
@@ -58,7 +65,7 @@ class Limit:
     problem: str
     remedy: str
     below: bool = False
-    withholds: bool = False
+    withholds: bool | tuple[str, ...] = False
     by_value: bool = False
     above_zero: bool = False
     silences: tuple[str, ...] = ()
@@ -111,6 +118,10 @@ class Measure:
             return self
         return replace(self, limit=replace(self.limit, value=value))
 
+    def without_withholding(self) -> Measure:
+        """Returns the measure with a limit that withholds nothing, if there is a limit."""
+        return self if self.limit is None else replace(self, limit=replace(self.limit, withholds=False))
+
 
 class MetricDefinitions(NamedTuple):
     """What a cell's measures are checked by.
@@ -137,6 +148,13 @@ class MetricDefinitions(NamedTuple):
             {name: measure.counted for name, measure in measures.items() if measure.counted is not None},
         )
 
+    def of_control(self) -> Self:
+        """Returns those of a model that answers at random.
+
+        Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the task.
+        """
+        return self._replace(limits={name: replace(limit, withholds=False) for name, limit in self.limits.items()})
+
 
 def options_text(**names: object) -> str:
     """Writes the options of a measure as they stand in tables, such as `score=f1, argument=macro, mode=group`.
@@ -161,7 +179,8 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
     **dict.fromkeys(("in_words", "relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
-    **dict.fromkeys(("below", "withholds", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
+    **dict.fromkeys(("below", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
+    "withholds": ((bool, list), "true, false or a list of measures"),
     **dict.fromkeys(("design", "marks", "range", "silences"), ((list,), "a list")),
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
@@ -263,14 +282,21 @@ def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
         entry = {"symbol": entry["title"], **entry}
     measure = part_of(Measure, entry, file, where)
     marks = tuple(part_of(Mark, mark, file, f"{where}.marks[{place}]") for place, mark in enumerate(measure.marks))
-    limit = part_of(Limit, entry["limit"], file, f"{where}.limit") if "limit" in entry else None
+    limit = limit_of(entry["limit"], file, f"{where}.limit") if "limit" in entry else None
     return replace(
         measure,
         design=tuple(measure.design),
         marks=marks,
-        limit=limit and replace(limit, silences=tuple(limit.silences)),
+        limit=limit,
         range=(measure.range[0], measure.range[1]) if measure.range else None,
     )
+
+
+def limit_of(entry: Any, file: str, where: str) -> Limit:
+    """Makes a limit of its fields, whose lists of measures become tuples."""
+    limit = part_of(Limit, entry, file, where)
+    withholds = limit.withholds if isinstance(limit.withholds, bool) else tuple(limit.withholds)
+    return replace(limit, withholds=withholds, silences=tuple(limit.silences))
 
 
 def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:

@@ -108,8 +108,10 @@ class CellMarks(NamedTuple):
     def judge(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> tuple[str | int | None, ...]:
         """Returns the mark columns of a number."""
         marks, low, high = self.marks.get(row["measure"], ()), row["low"], row["high"]
-        if not marks or row["value"] is None or row["options"]:
+        if not marks or row["options"]:
             return (None,) * len(MARK_COLUMNS)
+        if row["value"] is None:
+            return None, None, None, None, self.flag
         found = mark_range(marks, low, high)
         if marks[0].original:
             return found.best or mark_of(marks, row["value"]), found.best, found.worst, None, None
@@ -145,9 +147,11 @@ def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
 
 
 def withhold_tests() -> list[pl.Expr]:
-    """Withholds what tests find in cells whose other headlines are withheld."""
-    reason = pl.col("flag").filter(pl.col("flag").str.starts_with(NOT_MEASURABLE)).first().over("model", "dataset")
-    is_withheld = pl.col("headline") & reason.is_not_null()
+    """Withholds headlines that are not measurable, and how many tests of such a cell are significant."""
+    own = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+    reason = pl.col("flag").filter(own).first().over("model", "dataset")
+    is_count = pl.col("measure") == SIGNIFICANT_TESTS
+    is_withheld = pl.col("headline") & reason.is_not_null() & (own | is_count)
     numbers = [pl.when(~is_withheld).then(name).alias(name) for name in ("value", *HEADLINE_COLUMNS)]
     return [*numbers, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 

@@ -29,6 +29,7 @@ from biasgrid.families.underspecified.pack import (
 )
 from biasgrid.families.underspecified.reading import prompt_of
 from biasgrid.families.underspecified.validity import validity
+from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys
@@ -166,7 +167,8 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     assert [value.pop(name) for name in ("coverage", "undetected_difference")] == [0, 0]
     assert set(value) >= {"mu", "eta", "delta", "epsilon"}
     assert set(value.values()) == {None}
-    assert [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))] == []
+    checks = [*validity(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS))]
+    assert checks == [Check("missing_answers", 1, 3)]
     found = evidence(MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)).units
     assert len(table_of_cell(found, EVIDENCE, "model", "dataset")) == 0
 

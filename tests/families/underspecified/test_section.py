@@ -48,7 +48,7 @@ CLUSTERS = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]
         (
             "validity",
             {"cluster": 3},
-            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, at_chance, balance",
+            "validity: unknown name 'cluster' (did you mean 'clusters'?); expected one of accuracy, accuracy_at_chance, at_chance",
         ),
         (
             "datasets/religion/variants/lm-brt",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.evidence import evidence
 from biasgrid.families.counterfactual.observe import OBSERVATIONS, observe, outputs_of, records_of_cases
-from biasgrid.families.validity import CheckedAnswers, checks_of_cell
+from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_with_interval
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
 from biasgrid.groups.terms import derive
@@ -42,10 +41,6 @@ def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[
     name = options.get("fixed_class")
     fixed = None if name is None else FixedClass(name, options["labels"].index(name))
     yield from measure_groups(records, options["measures"], options["failure_threshold"], swapped, fixed)
-
-
-NORMAL_QUANTILE = 1.959963984540054
-"""That of 97.5 %, for intervals of 95 %."""
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
@@ -85,11 +80,7 @@ def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
         shares: from `confusion_matrix`.
         cases: how many cases there are.
     """
-    value, square = float(np.nanmean(shares.diagonal())), NORMAL_QUANTILE**2
-    centre = (value + square / (2 * cases)) / (1 + square / cases)
-    spread = value * (1 - value) / cases + square / (4 * cases**2)
-    half = NORMAL_QUANTILE * sqrt(spread) / (1 + square / cases)
-    return Check("accuracy", value, cases, centre - half, centre + half)
+    return share_with_interval("accuracy", float(np.nanmean(shares.diagonal())), cases)
 
 
 def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:

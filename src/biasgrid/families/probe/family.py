@@ -16,7 +16,7 @@ from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRe
 from biasgrid.families.probe.section import ProbeDataset, ProbeMode
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import MarkSection
-from biasgrid.tables.metric import Measure, read_definitions
+from biasgrid.tables.metric import WITHHOLD_MARKS, Measure, read_definitions
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
@@ -79,11 +79,8 @@ class Probes(Family):
         declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
         if not section_of(ProbeDataset, grid, dataset).mode:
             return declared
-        # Marks are given as the original gives them.
-        return {
-            name: replace(one, marks=tuple(replace(mark, original=True) for mark in one.marks))
-            for name, one in declared.items()
-        }
+        # Numbers and marks are given as the original gives them.
+        return {name: as_published(name, one) for name, one in declared.items()}
 
     def list_faults(self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests) -> Iterator[Fault]:
         """Yields a sample that is none or too large."""
@@ -133,6 +130,13 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     own = {name: replace(measure, counted=None if name in placebos else "") for name, measure in own.items()}
     marked_first = sorted(own, key=lambda name: not own[name].marks)
     return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
+
+
+def as_published(name: str, measure: Measure) -> Measure:
+    """Returns a measure with its original marks; a flag that otherwise leaves a cell no marks withholds nothing."""
+    if name in WITHHOLD_MARKS:
+        return measure.without_withholding()
+    return replace(measure, marks=tuple(replace(mark, original=True) for mark in measure.marks))
 
 
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:

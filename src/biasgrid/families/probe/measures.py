@@ -346,16 +346,17 @@ def own_metrics(probe: Probe, observations: pl.DataFrame, left_out: int) -> Iter
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see `measures.yaml`."""
-    scores, labels, chosen = None, None, None
+    scores, labels, chosen, varies = None, None, None, True
     if "probabilities" in cell.predictions.collect_schema():
         lists = cell.predictions.select("probabilities").collect()["probabilities"].drop_nulls().to_list()
         scores = np.array([each for each in lists if None not in each], dtype=np.float64)
     if isinstance(read_probe_of_cell(cell.options).head.evaluator, CHOICES):
         chosen = chosen_labels(cell)
         # Who gives the answer that is expected of all prompts says what is expected.
-        varies = chosen["expected"].null_count() or chosen["expected"].n_unique() > 1
+        varies = bool(chosen["expected"].null_count()) or chosen["expected"].n_unique() != 1
         labels = chosen.select("value", name="label") if varies else None
-    yield from checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels))
+    checks = checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels))
+    yield from (check for check in checks if varies or check.measure != "same_text")
     yield undetected(cell)
     if chosen is not None:
         yield from first_option(chosen)

@@ -30,6 +30,7 @@ from biasgrid.families.rewriting.observe import (
     read_groups_of_cell,
 )
 from biasgrid.families.rewriting.section import NEUTRAL_GROUP
+from biasgrid.families.rewriting.silent_groups import withhold_silent_groups
 from biasgrid.families.rewriting.similarity import list_deviation, list_range
 from biasgrid.families.rewriting.words import word_measures
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
@@ -386,16 +387,19 @@ def scores_by_prompt(answers: pl.DataFrame) -> Iterator[Sums]:
 def derive(
     estimates: pl.DataFrame, sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
 ) -> CellNumbers:
-    """Adds to distances of scores noise floor and p, and what they are without the noise; of the cell their means."""
+    """Adds to distances of scores noise floor and p, and what they are without the noise; of the cell their means.
+
+    Numbers that need answers to a group that gets none are withheld.
+    """
     scores = {str(part.keys["options"][0]): part for part in sums if part.is_input}
     if not scores:
-        return CellNumbers(estimates)
+        return CellNumbers(withhold_silent_groups(estimates))
     is_distance = pl.col("measure") == DISTANCE
     tables = [estimates.filter(~is_distance)]
     for rows in kinds_of_options(estimates.filter(is_distance)):
         found = with_null_means(rows, scores[str(rows["options"][0])], settings)
         tables += [found, score_distance_corrected(found)]
-    return CellNumbers(pl.concat(tables, how="diagonal_relaxed"))
+    return CellNumbers(withhold_silent_groups(pl.concat(tables, how="diagonal_relaxed")))
 
 
 def score_distance_corrected(distances: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,12 @@ from biasgrid.families.underspecified.tallies.sums import (
     SomeGroups,
     SubjectTally,
 )
-from biasgrid.families.underspecified.validity import share_of_swap_groups, unanswered_differences, validity
+from biasgrid.families.underspecified.validity import (
+    WITHOUT_ANSWERS,
+    share_of_swap_groups,
+    unanswered_differences,
+    validity,
+)
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
 from biasgrid.stats.sums import TEMPLATES, Along, Finish, Sums
@@ -69,8 +74,6 @@ __all__ = [
     "READ", "SAID", "TESTS_OF_SIZES", "UNIT", "derive", "evidence", "finishes", "left_out_of_derived", "measure",
     "observe", "validity",
 ]  # fmt: skip
-WITHOUT_ANSWERS = ("text-generation",)
-"""Tasks whose models may leave a question without an answer."""
 
 
 def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
@@ -309,7 +312,13 @@ def with_left_out(measured: list[Sums | pl.DataFrame], known: AnsweredGroups) ->
 def nothing_measured(asked: int) -> pl.DataFrame:
     """Returns the measures of a cell without any swap group that was answered."""
     return pl.DataFrame(
-        {"measure": ["share_mu", "mu", "eta", *MEANS_OF_CELL], "options": "", "value": None, "n": 0, "left_out": asked},
+        {
+            "measure": ["share_strength", "share_mu", "mu", "eta", *MEANS_OF_CELL],
+            "options": "",
+            "value": None,
+            "n": 0,
+            "left_out": asked,
+        },
         schema_overrides={"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64},
     )
 

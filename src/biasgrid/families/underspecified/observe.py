@@ -29,13 +29,15 @@ SCORES_AT_ONCE = 2**18
 """Rows whose scores are put in their places together: polars hands out each part of a column by itself."""
 SUBJECT_SCORES, PRONOUN_SCORES = "scores", "pronoun_scores"
 """The columns of observations with the scores of subjects and, where they were read, of their pronouns."""
+UNKNOWN_TEXT = "unknown_text"
+"""The column of observations that says whether a tokenizer does not know the text of one of the four instances."""
 SWAP_GROUP_COLUMNS = ["template", "subject1", "subject2", "group1", "group2", "attribute", "attribute_group"]
 
 UNIT = "swap_group"
 """What is observed as a whole: a cell is read and measured part by part, each of whole swap groups."""
 READ = ["instance", *SWAP_GROUP_KEYS, *SWAP_GROUP_COLUMNS, *OF_FORMAT]
 """The columns of instances that are observed."""
-SAID = ["instance", "starts", "ends", "probabilities"]
+SAID = ["instance", "starts", "ends", "probabilities", "unknown"]
 """The columns of predictions that are observed, of those that the kind has."""
 LEAST_MASS = 1e-6
 """Swap groups in one of whose instances both subjects together are less probable have no share."""
@@ -149,7 +151,8 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
         their `group1` and `group2`, `attribute`, `attribute_group`, `prompt_format` if there are several, the float64
         `comparison` C(x1, x2) in [-1, 1], `delta`, `epsilon` and `answer_probability` (float64, in [0, 1]), whether
         the winner changes with the order (`winner_changes`), and `scores`, an array of the 8 float64 S (see
-        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these. Where one of its four
+        `scores_in_groups`); where pronouns were read, `pronoun_scores`, the same of these; and `unknown_text`, where
+        predictions say whether the tokenizer knows the text. Where one of its four
         instances has no answer, a swap group has NaN as comparison (see `answered_groups`).
 
     Raises:
@@ -167,7 +170,16 @@ def compare_subjects(instances: pl.DataFrame, predictions: pl.DataFrame, scoring
     of_groups = {**said, SUBJECT_SCORES: by_subject.reshape(-1, 8)}
     if "probabilities" in predictions.columns and (predictions["probabilities"].list.len() > 3).any():
         of_groups[PRONOUN_SCORES] = scores_in_places(instances, predictions, pronoun_scores, place).reshape(-1, 8)
+    if "unknown" in predictions.columns:
+        unknown = scores_in_places(instances, predictions, unknown_texts, place).reshape(-1, 8)
+        of_groups[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
     return groups.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in of_groups.items()})
+
+
+def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
+    """Returns 1 where the tokenizer does not know the text, else 0, twice as of two subjects; shape (rows, 2)."""
+    unknown = predictions["unknown"].fill_null(value=False).to_numpy().astype(np.float64)
+    return np.repeat(unknown[:, None], 2, axis=1)
 
 
 def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,12 +14,15 @@ from biasgrid.families.underspecified.keys import NAME_FACTS
 from biasgrid.families.underspecified.observe import PRONOUN_SCORES, has_subject_groups, scores_in_groups
 from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
 from biasgrid.families.underspecified.tallies.records import subject_groups_of
+from biasgrid.families.underspecified.tallies.unknown import KnownAttributes
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, unknown_tokens
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.completeness import Check
 
 CANDIDATE_COLUMNS = ("candidate1", "candidate2")
+WITHOUT_ANSWERS = ("text-generation",)
+"""Tasks whose models may leave a question without an answer."""
 HUNDRED = 100
 """From here on numbers are shown without decimals."""
 
@@ -97,6 +101,11 @@ class SubjectScores:
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields what tells whether a cell was measured at all; see the flags in `measures.yaml`."""
     known = AnsweredGroups(cell.observed)
+    if known.attributes.left_out:
+        yield unknown_attributes(known.attributes)
+        cell = without_unknown(cell, known.attributes)
+    if cell.options["task"] in WITHOUT_ANSWERS:
+        yield missing_answers(known.asked, known.count)
     if not known.count:
         yield from unknown_tokens(cell.predictions)
         return
@@ -113,6 +122,40 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     names_of_groups = cell.facts.get(NAME_FACTS, {})
     yield from name_tokens(names_of_groups)
     yield from name_frequency(names_of_groups)
+
+
+def unknown_attributes(attributes: KnownAttributes) -> Check:
+    """Returns how many attributes are left out, as the tokenizer does not know them, with their names.
+
+    Args:
+        attributes: of which some are left out.
+    """
+    left_out, total = attributes
+    rest = total - len(left_out)
+    names = ", ".join(map(repr, left_out))
+    flag = f"{names}; the rest is measured, {rest} of {total} attributes ({rest / total:.0%})"
+    return Check("unknown_attributes", len(left_out), total, flag=flag)
+
+
+def without_unknown(cell: MeasuredCell, attributes: KnownAttributes) -> MeasuredCell:
+    """Returns a cell with the instances and predictions of attributes that the tokenizer knows."""
+    is_known = ~pl.col("attribute").cast(pl.String).is_in(attributes.left_out)
+    instances = cell.instances.filter(is_known)
+    return replace(
+        cell,
+        instances=instances,
+        predictions=cell.predictions.join(instances.select("instance"), on="instance", how="semi"),
+    )
+
+
+def missing_answers(asked: int, answered: int) -> Check:
+    """Returns the share of swap groups that lack an answer.
+
+    Args:
+        asked: how many swap groups there are.
+        answered: how many of them have all four answers.
+    """
+    return Check("missing_answers", 1 - answered / asked, asked)
 
 
 def mass_of_pronouns(known: Iterable[pl.DataFrame]) -> str:

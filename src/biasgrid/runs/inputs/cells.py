@@ -17,6 +17,7 @@ from biasgrid.base.references import stage
 from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 from biasgrid.runs.layout import controls_of_config
+from biasgrid.tables.metric import MetricDefinitions
 
 
 class CellInputs:
@@ -180,7 +181,7 @@ class CellInputs:
         family, question = self.inputs.family(wildcards), self.grid.question(wildcards.model, wildcards.dataset)
         return {
             "family": family,
-            "declared": self.inputs.metrics(wildcards.dataset),
+            "declared": self.declared(wildcards),
             "units": self._units(wildcards.dataset),
             "ranges": self._ranges(wildcards.dataset),
             "options": dict(question.options),
@@ -190,6 +191,11 @@ class CellInputs:
             "controls": self.controls(wildcards),
             "code": self.inputs.code_digest("statistics", stage(family, "measures")),
         }
+
+    def declared(self, wildcards: Wildcards) -> MetricDefinitions:
+        """Returns what a cell's measures are checked by; flags withhold nothing of a model that answers at random."""
+        metrics = self.inputs.metrics(wildcards.dataset)
+        return metrics.of_control() if wildcards.model in self._controls.models else metrics
 
     def controls(self, wildcards: Wildcards) -> list[str]:
         """Returns the controls of a cell's dataset that its model is asked too, by name."""

@@ -71,11 +71,11 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     parts, _ = read_cell_sums(cell["family"], read_table(sums, SUMS), cell["options"])
     numbers, units = compared_numbers(cell["family"], parts, cell["options"], settings)
     measured = read_table(measures, MEASURES)
-    withheld = measured.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
+    withheld = measured.filter(pl.col("reason").str.starts_with(NOT_MEASURABLE)).select(ROW)
     found = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
-    known = numbers if withheld.is_empty() else numbers.clear()
+    known = numbers.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
     compared = [part.clustered(settings.clusters) for part in parts if part.compared]
     return ComparedCell(model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared))
 

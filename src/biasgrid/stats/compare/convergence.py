@@ -25,6 +25,8 @@ from biasgrid.tables.measures import MEASURE_KEYS
 
 FEWEST_GROUPS = 3
 """Two groups have an order by chance in half of all cases."""
+NO_DIFFERENCES = "all differences are 0"
+"""Why there is no correlation where a dataset puts the groups in no order."""
 NUMBER = ["dataset", "measure", "options"]
 GROUP_KEYS = ("subject_group", "subject")
 """What groups are called where numbers are of one group alone; the first that a dataset has."""
@@ -192,12 +194,14 @@ def correlation_rows(one: GroupNumbers, other: GroupNumbers, alpha: float) -> It
     reliabilities = [reliability(side[0][enough], side[1][enough]) for side in sides]
     ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(shared))
     low, high = interval_of(value, without, alpha)
+    is_known = not np.isnan(value)
     yield {
         **dict(zip(NUMBER, one.name, strict=True)),
         **{f"other_{key}": name for key, name in zip(NUMBER, other.name, strict=True)},
-        "value": value, "low": low, "high": high,
+        "value": value if is_known else None, "low": low, "high": high,
         "ceiling": None if np.isnan(ceiling) else ceiling,
-        "corrected": value / ceiling if ceiling > 0 else None,
+        "corrected": value / ceiling if is_known and ceiling > 0 else None,
+        "reason": None if is_known else NO_DIFFERENCES,
         "models": int(enough.sum()), "groups": len(shared),
     }  # fmt: skip
 
@@ -210,7 +214,7 @@ def ranks_within(values: FloatArray) -> FloatArray:
 
 
 def correlation_of(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of ranks within models, shape (models, groups)."""
+    """Returns the correlation of ranks within models, shape (models, groups); NaN where all ranks of one are equal."""
     apart = [each - np.nanmean(each, axis=1, keepdims=True) for each in (one, other)]
     products = np.nansum(apart[0] * apart[1])
     return float(divide(products, np.sqrt(np.nansum(apart[0] ** 2) * np.nansum(apart[1] ** 2))))

@@ -8,14 +8,13 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.tables.claims.facts import CountedMeasures
+from biasgrid.tables.metric import UNTESTABLE
 
 ASSOCIATIONS = (("subject_group", "attribute"), ("subject", "attribute"))
 """Keys of associations, those of groups of subjects first: they are relative to the other subjects of a list."""
 GROUPS = ("group", "other")
 """Keys of differences of two groups."""
 CELL = ["model", "dataset"]
-UNTESTABLE = "untestable"
-"""How the reason begins why a number could not be tested."""
 
 
 TESTED_KEYS = (*(keys[0] for keys in ASSOCIATIONS), GROUPS[0])

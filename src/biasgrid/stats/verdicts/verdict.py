@@ -19,7 +19,7 @@ from biasgrid.stats.verdicts.counts import chosen_measures, counted_tests, is_un
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
-from biasgrid.tables.metric import NOT_MEASURABLE, OUTCOME_MEASURES, REFUSALS_DIFFER, Controls
+from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, Controls
 from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
 
 CELL = ["model", "dataset"]
@@ -85,7 +85,7 @@ class CellTests:
     @property
     def withheld(self) -> str | None:
         """Why all its headlines are withheld; None where one of them is not."""
-        flags = self.lines.filter("headline", ~pl.col("measure").is_in(OUTCOME_MEASURES))["flag"]
+        flags = self.lines.filter("headline", ~pl.col("measure").is_in(HOW_ANSWERED))["flag"]
         is_withheld = flags.str.starts_with(NOT_MEASURABLE).fill_null(value=False)
         return flags[0].removeprefix(f"{NOT_MEASURABLE}: ") if len(flags) and is_withheld.all() else None
 
@@ -121,7 +121,7 @@ class CellTests:
 def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
     """Returns the tests that verdicts are made of.
 
-    A headline number that is tested itself stands for the differences of which it is made.
+    A headline number that is tested itself, or withheld, stands for the differences of which it is made.
 
     Args:
         measures: schema `MEASURES`.
@@ -135,8 +135,9 @@ def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: Grid
     flags = summary.filter(~pl.col("headline"))
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
     wholes = of_headlines(counted_wholes(measures, flags, facts), summary)
-    of_wholes_tested = wholes.filter(pl.col("p").is_not_null()).select(*CELL, "measure").unique()
-    others = parts.join(of_wholes_tested, on=[*CELL, "measure"], how="anti", maintain_order="left")
+    is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
+    stands = wholes.filter(pl.col("p").is_not_null() | is_withheld).select(*CELL, "measure").unique()
+    others = parts.join(stands, on=[*CELL, "measure"], how="anti", maintain_order="left")
     return pl.concat([wholes, others])
 
 
@@ -240,8 +241,8 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
     reason = next(iter(known["reason"]), None)
     if reason is None:
         return UNTESTED, None
-    text = reason.removeprefix(f"{NOT_MEASURABLE}: ")
-    return text, remedy_of(cell, text, facts) or ASK_MORE
+    text, _, remedy = reason.removeprefix(f"{NOT_MEASURABLE}: ").partition(TO_DO)
+    return text, remedy or remedy_of(cell, text, facts) or ASK_MORE
 
 
 def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.cell import Observations, find_in_parts, parts_of_observations
 from biasgrid.families.underspecified.observe import answered_groups
+from biasgrid.families.underspecified.tallies.unknown import KnownAttributes, find_known_attributes
 from biasgrid.stats.clusters import number_templates, template_units
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -221,18 +222,20 @@ class AnsweredGroups:
 
     Attributes:
         observations: all that was observed, part by part.
-        asked: how many swap groups there are.
+        attributes: which attributes the tokenizer does not know; their swap groups count nowhere.
+        asked: how many other swap groups there are.
         count: how many of them were answered.
     """
 
     def __init__(self, observations: Observations):
         """Goes through what was observed, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.asked, self.found = find_in_parts(observations, find_answered)
+        self.attributes, self.asked, self.found = find_in_parts(observations, find_answered)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
-        yield from map(answered_groups, self.observations)
+        for part in self.observations:
+            yield answered_groups(self.attributes.of(part))
 
     @property
     def count(self) -> int:
@@ -245,13 +248,15 @@ class AnsweredGroups:
         return self.found.axes
 
 
-def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[int, AxesOfParts]:
-    """Returns how many swap groups there are, and what those of them are about that were answered."""
+def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[KnownAttributes, int, AxesOfParts]:
+    """Returns which attributes are known, how many swap groups these have, and what the answered ones are about."""
     asked, found = 0, AxesOfParts()
-    for part in parts:
+    attributes = find_known_attributes(parts)
+    for each in parts:
+        part = attributes.of(each)
         asked += len(part)
         found.add(answered_groups(part))
-    return asked, found
+    return attributes, asked, found
 
 
 def axes_of(parts: Iterable[pl.DataFrame]) -> Axes:
