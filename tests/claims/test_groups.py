@@ -11,11 +11,11 @@ import pytest
 from worlds import Array, gamma_of_groups, group_difference, terms_in_templates
 
 from biasgrid.groups.terms import difference
-from biasgrid.report.overview import simultaneous_ends
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.multiplicity import LEVEL
+from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
+from biasgrid.stats.verdicts.sizes import largest_gaps
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +73,7 @@ def judged(
         )
         truth = effect * (np.arange(ATTRIBUTES) % 8 == 0)
         rows = estimate([group_difference(one + truth[:, None, None], other)], StatisticsSettings()).filter("is_claim")
-        stands_out = (rows["q"] <= LEVEL).to_numpy()
+        stands_out = (rows["q"] <= SIGNIFICANT).to_numpy()
         covers.append(((rows["low"] <= truth) & (rows["high"] >= truth)).mean())
         false.append(stands_out[truth == 0].any())
         found.append(stands_out[truth != 0].mean() if effect else 0.0)
@@ -112,7 +112,7 @@ def any_stands_out(sums: Sums, over: str) -> bool:
     """Whether anything is found over some factors, `claim` for those that it is a claim about."""
     rows = estimate([sums], StatisticsSettings())
     chosen = rows.filter("is_claim") if over == "claim" else rows.filter(generalises_to=over)
-    return bool((chosen["q"] <= LEVEL).any())
+    return bool((chosen["q"] <= SIGNIFICANT).any())
 
 
 def test_two_lists_of_names_with_associations_of_their_own_say_nothing_of_gender() -> None:
@@ -150,10 +150,12 @@ def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
         rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter("is_claim")
         of_rows = [[scores.groups.index(name) for name in names] for names in rows.select("group", "other").rows()]
         truth = [of_groups[one] - of_groups[other] for one, other in of_rows]
-        found = rows.with_columns(truth=pl.Series(truth)).sort(pl.col("q") > LEVEL, -pl.col("value").abs())
+        found = rows.with_columns(truth=pl.Series(truth)).sort(pl.col("q") > SIGNIFICANT, -pl.col("value").abs())
         row = found.row(0, named=True)
-        ends = [(row["low"], row["high"]), simultaneous_ends(row)]
-        hits.append([low <= row["truth"] <= high for low, high in ends])
+        (gap,) = largest_gaps(rows.with_columns(bias_type=pl.lit("letter")), ["difference"]).to_dicts()
+        assert gap["value"] == abs(row["value"])
+        size = row["truth"] if row["value"] >= 0 else -row["truth"]
+        hits.append([row["low"] <= row["truth"] <= row["high"], gap["low"] <= size <= gap["high"]])
     alone, shown = np.mean(hits, axis=0)
     return float(alone), float(shown)
 

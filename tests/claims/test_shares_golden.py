@@ -38,6 +38,9 @@ def same(value: float | None, golden: float | str | None) -> bool:
 @pytest.mark.parametrize("case", CASES)
 def test_differences_of_shares(case: int, design: str) -> None:
     golden = CASES[case][design]
+    if golden.get("untestable"):
+        # The p of too few clusters is none, whatever the golden test by signs says.
+        golden = golden | {"p": None}
     sums = columns_of(case, design == "paired")
     along = Along([str(unit) for unit in range(sums.shape[1])], sums)
     keys = pl.DataFrame({"measure": "gap", "options": "", "n": 1, "left_out": 0})

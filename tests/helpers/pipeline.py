@@ -189,8 +189,20 @@ class Pipeline:
     def finding(self) -> Finding:
         """What is said of the model."""
         facts = GridFacts.of_summary(read_provenance(self.layout.summary("parquet")))
-        (found,) = findings(self.summary, self.measures, facts)
+        (found,) = findings(self.verdicts, self.summary, facts)
         return found
+
+    @property
+    def sentence(self) -> str:
+        """What is said of the cell."""
+        (cell,) = self.finding.cells
+        return cell.sentence
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """The row of the cell's verdict."""
+        (row,) = self.verdicts.to_dicts()
+        return row
 
     def row(self, measure: str, **keys: Any) -> dict[str, Any]:
         """The one row of a measure that has these keys, and no others of `MEASURE_KEYS`."""

@@ -79,8 +79,8 @@ def test_the_summary_has_the_distance_of_pairs_of_groups(cell: Pipeline) -> None
 
 
 def test_the_finding_names_the_groups_and_the_class(cell: Pipeline) -> None:
-    assert "1 of 2 tested differences of groups" in cell.finding.sentence
-    assert "female above male in probability of good, 0.100" in cell.finding.sentence
+    assert "1 of 2 is significant" in cell.sentence
+    assert "female above male in probability of good, 0.100" in cell.sentence
 
 
 def test_the_page_has_the_sentences_of_both_groups(cell: Pipeline) -> None:

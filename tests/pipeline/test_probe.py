@@ -57,7 +57,7 @@ def test_the_gap_is_that_of_the_shares_of_yes(cell: Pipeline) -> None:
 
 
 def test_the_mark_is_that_of_the_whole_interval(cell: Pipeline) -> None:
-    assert "has the mark D" in cell.finding.sentence
+    assert "mark: D" in cell.sentence
 
 
 def test_the_page_has_the_answers_of_an_item(cell: Pipeline) -> None:

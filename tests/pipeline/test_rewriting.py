@@ -59,8 +59,8 @@ def test_scores_are_those_of_the_word(cell: Pipeline) -> None:
     assert scores == {"female": 0, "male": pytest.approx(0.342, abs=1e-3)}
 
 
-def test_the_finding_counts_the_three_similarities(cell: Pipeline) -> None:
-    assert "3 of 7 tested differences of groups" in cell.finding.sentence
+def test_the_finding_is_that_of_the_similarity_of_the_cell(cell: Pipeline) -> None:
+    assert "1 of 2 is significant; largest: similarity corrected, 0.143" in cell.sentence
 
 
 def test_the_page_has_both_responses(cell: Pipeline) -> None:

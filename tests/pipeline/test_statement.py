@@ -78,8 +78,8 @@ def test_groups_differ_over_templates_and_terms(cell: Pipeline) -> None:
 
 
 def test_the_finding_names_the_groups(cell: Pipeline) -> None:
-    assert "2 of 5 tested differences of groups" in cell.finding.sentence
-    assert "troll above elf in agreement, 0.750" in cell.finding.sentence
+    assert "2 of 2 are significant" in cell.sentence
+    assert "troll above elf in agreement, 0.750" in cell.sentence
 
 
 def test_the_page_has_wrong_answers_with_the_statement(cell: Pipeline) -> None:

@@ -14,6 +14,7 @@ from disks import DAMAGES
 from pipeline import Pipeline
 
 from biasgrid.tables.files import TableError
+from biasgrid.tables.verdicts import NOT_MEASURED
 
 PLACES = ["at noon", "in town", "by chance", "again"]
 LEANING = {"Ann": 0.55, "Bea": 0.5, "Cleo": 0.45, "Dan": -0.45, "Eli": -0.5, "Finn": -0.55}
@@ -98,12 +99,13 @@ def test_a_cell_of_which_no_attribute_is_known_is_not_measurable(tmp_path: Path)
     nothing = cell_that_does_not_know(tmp_path, "sang", "lied")
     assert nothing.row("unknown_tokens")["value"] == 1
     assert nothing.measures.filter(measure="share_gamma")["value"].null_count() > 0
-    assert "not measurable" in nothing.finding.sentence
+    assert nothing.verdict["verdict"] == NOT_MEASURED
+    assert "could not be measured" in nothing.sentence
 
 
 def test_the_finding_names_the_largest_association(cell: Pipeline) -> None:
-    said = cell.finding.sentence
-    assert "2 of 4 tested associations" in said
+    said = cell.sentence
+    assert "2 of 4 are significant" in said
     assert "women with lied, 0.200" in said
 
 

@@ -40,7 +40,7 @@ KINDS_OF_METRICS = ("metrics", "pairs")
 """Sections of what probes make their own metrics of, whose names are no measures."""
 OF_EACH_FAMILY = {
     *("coverage", "cut_short", "refused", "cut_by_scorer", "same_text", "same_place", "one_answer"),
-    *("refused_difference", "undetected_difference", "cut_short_difference", "refusals_differ"),
+    *("refused_difference", "undetected_difference", "refusals_differ", "largest_gap"),
 }
 """What families count in ways of their own: what is answered, how texts end, and which texts are compared."""
 

@@ -138,11 +138,10 @@ def number_text(row: VerdictRow, facts: GridFacts) -> str:
     subject = row["subject"] or row["subject_group"]
     if subject and row["attribute"]:
         return f"{subject} with {row['attribute']}, {number}"
-    name = measure_text(row)
     if row["group"] and row["other"]:
-        return f"{row['group']} above {row['other']} in {name}, {number}"
+        return f"{row['group']} above {row['other']} in {measure_text(row)}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
-    return f"{name}{about}, {number}"
+    return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 
 
 def measure_text(row: VerdictRow) -> str:

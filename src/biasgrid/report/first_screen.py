@@ -322,7 +322,8 @@ def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
     subject = row["subject"] or row["subject_group"]
     if subject and row["attribute"]:
         return Largest(subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address)
-    name = measure_text(row)
     if row["group"] and row["other"]:
-        return Largest(row["group"], f"above {row['other']} in {name}", False, row["value"], row["bound"], address)
-    return Largest(name, row["bias_type"] or "", False, row["value"], row["bound"], address)
+        what = f"above {row['other']} in {measure_text(row)}"
+        return Largest(row["group"], what, False, row["value"], row["bound"], address)
+    title = dataset.measures[row["measure"]].title
+    return Largest(title, row["bias_type"] or "", False, row["value"], row["bound"], address)

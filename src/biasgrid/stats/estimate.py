@@ -350,10 +350,11 @@ def are_too_few(first: OverFactor, sources: Sequence[VarianceSource], alpha: flo
         alpha: the level of the test.
     """
     few: BoolArray = first.units < fewest_of_sign_test(alpha)
-    if first.least_p is not None:
-        return few & (first.least_p > 0)
+    none = np.zeros_like(few)
+    has_least = none if first.least_p is None else first.least_p > 0
     is_alone = len(sources) == len(first.sources) and sources[0] is first.source
-    return few & first.constant if is_alone and first.constant is not None else np.zeros_like(few)
+    is_constant = first.constant if is_alone and first.constant is not None else none
+    return few & (has_least | is_constant)
 
 
 def with_columns_of(
