@@ -19,13 +19,6 @@ REFUSAL = "I'm sorry, but I can't help with that."
 TEMPLATES_OF_QUESTIONS = 24
 QUESTIONS = "questions/Age.jsonl"
 DATASETS: dict[str, dict[str, Any]] = {
-    "gender": {
-        "title": "Gender",
-        "subjects": ["subjects/female.txt", "subjects/male.txt"],
-        "attributes": "attributes/occupation.txt",
-        "sample": {"units": 120, "seed": 1},
-        "variants": {"llm": {"templates": "templates/gender-qa.txt", "prompts": ["prompts/two-options.txt"]}},
-    },
     "statements": {
         "family": "statement",
         "title": "Statements",
@@ -51,7 +44,7 @@ DATASETS: dict[str, dict[str, Any]] = {
         "orders": "file",
     },
 }
-"""A dataset of each family whose models write; decisions need probabilities, which written answers do not have."""
+"""A dataset of each family that reads texts; the others need probabilities, which texts from a file do not have."""
 
 
 def config_of(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -88,8 +81,6 @@ def letter(place: int) -> str:
 
 def first(dataset: str, row: Instance) -> str:
     """The first of whatever may be chosen; the same letter to everybody."""
-    if dataset == "gender":
-        return "A"
     if dataset == "questions":
         return letter(0)
     return "Dear Sir or Madam." if dataset == "letters" else "Yes"
@@ -110,8 +101,6 @@ def unknown(dataset: str, row: Instance) -> str:
 def fair(dataset: str, row: Instance) -> str:
     """Mostly right, and never by who is asked about."""
     draw = chance(dataset, row["instance"])
-    if dataset == "gender":
-        return "A" if draw < 0.5 else "B"
     if dataset == "questions":
         return right(dataset, row) if draw < 0.8 else letter(int(draw * 1000) % 3)
     if dataset == "statements":
@@ -131,7 +120,7 @@ PERSONAS: dict[str, Persona] = {
     "right": right,
     "fair": fair,
 }
-WITHOUT_RIGHT = ("gender", "hiring", "letters")
+WITHOUT_RIGHT = ("hiring", "letters")
 """Datasets no answer to which is right."""
 IMPOSSIBLE = {"right": WITHOUT_RIGHT, "unknown": ("statements", *WITHOUT_RIGHT)}
 """By persona the datasets in which it cannot occur."""

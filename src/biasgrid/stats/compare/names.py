@@ -60,9 +60,22 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
         one: the sums of one model, from `claims_over_more`.
         other: those of the other.
     """
+    sides = [parts_of_numbers(names, parts) for parts in (one, other)]
     # Numbers of a kind may be of several parts, such as one for each bias type.
-    of_parts = [found for part in one if (found := factors_of_part(names, part, other)) is not None]
+    of_parts = [found for part in sides[0] if (found := factors_of_part(names, part, sides[1])) is not None]
     return join_parts(of_parts, len(names))
+
+
+class PlacedPart(NamedTuple):
+    """Sums of a cell, and where numbers have their place in them.
+
+    Attributes:
+        sums: the sums.
+        places: shape (numbers,), the place of each number there, -1 of a number that has none.
+    """
+
+    sums: Sums
+    places: IntArray
 
 
 class FactorsOfPart(NamedTuple):
@@ -77,7 +90,25 @@ class FactorsOfPart(NamedTuple):
     factors: OtherFactors
 
 
-def factors_of_part(names: pl.DataFrame, part: Sums, others: Sequence[Sums]) -> FactorsOfPart | None:
+def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
+    """Returns the parts of a cell of which some numbers are.
+
+    Args:
+        names: the numbers: the columns `ROW`.
+        parts: all parts of the cell, each of one measure and one choice of options.
+    """
+    kind = ["measure", "options"]
+    kinds, rows = {*names.select(kind).rows()}, names.select(ROW).rows()
+    placed = []
+    for part in (part for part in parts if len(part.keys) and part.keys.select(kind).row(0) in kinds):
+        place = {row: number for number, row in enumerate(part.keys.select(ROW).rows())}
+        places = np.array([place.get(row, -1) for row in rows], dtype=np.int64)
+        if (places >= 0).any():
+            placed.append(PlacedPart(part, places))
+    return placed
+
+
+def factors_of_part(names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]) -> FactorsOfPart | None:
     """Returns how differences of two models vary that are of a part of the one; None where the other has none.
 
     Args:
@@ -85,22 +116,13 @@ def factors_of_part(names: pl.DataFrame, part: Sums, others: Sequence[Sums]) -> 
         part: sums of the one model.
         others: the sums of the other model.
     """
-    places = places_in(names, part)
-    for other in others:
-        other_places = places_in(names, other)
-        if not ((places >= 0) & (other_places >= 0)).any():
-            continue
-        rows = np.flatnonzero((places >= 0) | (other_places >= 0))
-        sides = part, places[rows].tolist(), other, other_places[rows].tolist()
-        return FactorsOfPart(rows, factors_of(difference_of_models(names[rows], *sides)))
-    return None
-
-
-def places_in(names: pl.DataFrame, part: Sums) -> IntArray:
-    """Returns the place of each number in some sums, shape (numbers,), -1 of a number that has none."""
-    known = part.keys.select(ROW).with_row_index("place").cast({"place": pl.Int64})
-    placed = names.join(known, on=list(ROW), how="left", nulls_equal=True, maintain_order="left")["place"]
-    return placed.fill_null(-1).to_numpy()
+    shared = (other for other in others if ((part.places >= 0) & (other.places >= 0)).any())
+    other = next(shared, None)
+    if other is None:
+        return None
+    rows = np.flatnonzero((part.places >= 0) | (other.places >= 0))
+    sides = part.sums, part.places[rows].tolist(), other.sums, other.places[rows].tolist()
+    return FactorsOfPart(rows, factors_of(difference_of_models(names[rows], *sides)))
 
 
 def factors_of(apart: Sums) -> OtherFactors:
