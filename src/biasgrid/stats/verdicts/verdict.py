@@ -19,7 +19,7 @@ from biasgrid.stats.verdicts.counts import chosen_measures, counted_tests, is_un
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
-from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, Controls
+from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, UNTESTABLE, Controls
 from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
 
 CELL = ["model", "dataset"]
@@ -235,10 +235,11 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
 def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
     """Returns why none of a cell's headline numbers is tested, and what to do about that.
 
-    Where numbers have several reasons, it is the first; a number without a value goes before one that has no test.
+    Of several reasons it is the first that withholds a number, else the first that says why one has no test.
     """
-    known = cell.tests.drop_nulls("reason").sort(pl.col("value").is_not_null(), maintain_order=True)
-    reason = next(iter(known["reason"]), None)
+    reasons = cell.tests["reason"].drop_nulls()
+    first = [reasons.filter(reasons.str.starts_with(beginning)) for beginning in (NOT_MEASURABLE, UNTESTABLE, "")]
+    reason = next((of_kind[0] for of_kind in first if len(of_kind)), None)
     if reason is None:
         return UNTESTED, None
     text, _, remedy = reason.removeprefix(f"{NOT_MEASURABLE}: ").partition(TO_DO)
@@ -253,13 +254,14 @@ def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
 
 
 def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
-    """Returns the smallest effect that would have been found in 80 % of cells, whichever headline number has it.
+    """Returns the smallest effect that would have been found in 80 % of cells, by any kind of tests that can find one.
 
     Returns:
-        Of several kinds of tests the largest; infinite where one is beyond the range of its numbers; None where it is
-        not known.
+        Of several kinds of tests the largest that is within the range of its numbers; infinite where none is; None
+        where it is not known.
     """
     sizes = cell.tests.drop_nulls(["p", "detectable"])
     most = {name: facts.range_of({"dataset": cell.dataset, "measure": name})[1] for name in sizes["measure"].unique()}
     known = sizes.select("measure", "detectable").rows()
-    return max((size if size < most[measure] else inf for measure, size in known), default=None)
+    possible = [size for measure, size in known if size < most[measure]]
+    return max(possible, default=inf if known else None)
