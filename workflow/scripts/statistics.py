@@ -12,7 +12,7 @@ start_job(snakemake.log[0], STATISTICS_MODULES)
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.claims.facts import COVERAGE, SIZES
+from biasgrid.tables.claims.facts import COVERAGE, SIZES, WITHHELD
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
 from biasgrid.tables.provenance import digest, table_provenance
@@ -40,7 +40,7 @@ facts = table_provenance(
     sums=digest(made),
     **{name: made[name] for name in ("predictions", "cell", "answered", COVERAGE) if name in made},
     controls={name: digest(made) for name, made in of_controls.items()},
-    **{SIZES: found.sizes},
+    **{SIZES: found.sizes, WITHHELD: found.is_withheld},
 )
 for warning in redundant_templates(found.design):
     print(f"warning: {warning}")

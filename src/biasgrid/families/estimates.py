@@ -20,7 +20,7 @@ from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_tests_of_sizes
-from biasgrid.tables.completeness import Check, check_rows, withhold_invalid
+from biasgrid.tables.completeness import Check, check_rows, withhold_invalid, withholds_all
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
 from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
@@ -39,13 +39,15 @@ class EstimatedCell(NamedTuple):
         intervals: schema `INTERVALS`: the same numbers over other factors, where these are known.
         design: schema `DESIGN`.
         sizes: how large its tested numbers are, for the dataset whose control it is; see
-            `noise.control.control_sizes`. Empty for a cell whose claims are withheld.
+            `noise.control.control_sizes`. Empty for a cell of which anything is withheld.
+        is_withheld: whether all claims of the cell are withheld.
     """
 
     measures: pl.DataFrame
     intervals: pl.DataFrame
     design: pl.DataFrame
     sizes: Sequence[Mapping[str, Any]]
+    is_withheld: bool
 
 
 def estimate_cell(
@@ -82,6 +84,7 @@ def estimate_cell(
         withhold_intervals(others, measures),
         table_of_cell(found.design, DESIGN, model, dataset),
         [] if is_withheld else control_sizes(found.estimates),
+        withholds_all(measures, declared),
     )
 
 

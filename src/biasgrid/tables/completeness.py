@@ -279,6 +279,12 @@ def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.
     )
 
 
+def withholds_all(measures: pl.DataFrame, declared: MetricDefinitions) -> bool:
+    """Says whether a flag that speaks against a cell withholds all of its claims; see `withhold_invalid`."""
+    fired = problems(measures, declared.limits)
+    return any(declared.limits[name].withholds is True for name in fired)
+
+
 def withheld_by(flag: str, declared: MetricDefinitions) -> pl.Expr:
     """Returns whether a flag that speaks against a cell withholds each row.
 

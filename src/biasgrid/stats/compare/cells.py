@@ -18,9 +18,10 @@ from biasgrid.stats.compare.names import claims_over_more
 from biasgrid.stats.noise.factors import SHARE_OF_TWO
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
+from biasgrid.tables.claims.facts import WITHHELD
 from biasgrid.tables.files import REMEDY, TableError, empty_table, read_provenance, read_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW
-from biasgrid.tables.metric import NOT_MEASURABLE
+from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE
 from biasgrid.tables.provenance import digest
 from biasgrid.tables.sums import SUMS
 
@@ -76,6 +77,8 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
     known = numbers.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
+    if facts[WITHHELD]:
+        known = known.filter(pl.col("measure").is_in(HOW_ANSWERED))
     compared = [part.clustered(settings.clusters) for part in parts if part.compared]
     return ComparedCell(model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared))
 

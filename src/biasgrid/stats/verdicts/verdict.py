@@ -23,7 +23,7 @@ from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER
 from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
 
 CELL = ["model", "dataset"]
-UNTESTED = "no number of it is tested"
+UNTESTED = "its headline numbers have no test: read their intervals and marks"
 """Why a cell could not be measured whose headline numbers have no test at all."""
 TOO_LITTLE = "too little was asked to find any effect, however large"
 ASK_MORE = "ask more templates, items or prompts that do not reword each other"
