@@ -7,35 +7,35 @@ scripts in `benchmarks/` wrote when they last ran (`make benchmarks`).
 from __future__ import annotations
 
 import sys
-import textwrap
 from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import large_values
 from benchmark_numbers import benchmark_tables, with_numbers
+from rich.console import Console
 
-from biasgrid.cli.commands.summary import read_summary
-from biasgrid.report.findings import findings, read_tested
+from biasgrid.cli.commands.summary import finding_lines, read_summary
+from biasgrid.report.findings import findings
+from biasgrid.runs.results import Results
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.docs import Makers, with_tables
 
 ROOT = Path(__file__).parents[1]
 DEMO, FULL_DEMO = ROOT / "results/demo", ROOT / "results/demo-full"
 PAPER = ROOT / "paper/paper.md"
-MODELS = ("none-qa", "strong-qa")
-"""The models of the demo whose findings the README shows."""
 WIDTH = 116
 
 
 def demo_findings(results: Path) -> str:
-    """Returns what the demo prints of some of its models at its end, as a block of text."""
+    """Returns the verdicts that the demo prints at its end, as a block of text."""
     measured, provenance = read_summary(results)
-    tested = read_tested(sorted(results.glob("measures/*/*.parquet")))
-    found = findings(measured, tested, GridFacts.of_summary(provenance))
-    sentences = [each.sentence for each in found if each.sentence.startswith(MODELS)]
-    wrap = partial(textwrap.fill, width=WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    lines = ["Found:", *map(wrap, sentences), "  ...", "Report: results/demo/report/index.html"]
-    return "\n".join(["```text", *lines, "```"])
+    found = findings(Results(results).verdicts(), measured, GridFacts.of_summary(provenance))
+    written = Console(width=WIDTH, file=StringIO())
+    with written.capture() as capture:
+        written.print(finding_lines(found, WIDTH))
+    lines = [line.rstrip() for line in capture.get().splitlines() if line.strip()]
+    return "\n".join(["```text", *lines, "Report: results/demo/report/index.html", "```"])
 
 
 def write_tables(path: Path, makers: Makers) -> None:

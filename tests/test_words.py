@@ -43,7 +43,6 @@ COINED = {
     r"given[ _]answers": "precomputed responses",
     r"\bwhereabouts\b|\bmade_of\b": "cell location",
     r"(?<!false[ _-])\bdiscover(s|y|ies|ed)\b": "significant",
-    r"\bverdicts?\b": "result of a threshold",
     r"\blessons?\b": "training data",
     r"positional error|attributive error": "positional dependence, attribute independence",
 }
@@ -51,7 +50,7 @@ COINED = {
 EVERYDAY = {
     *("able", "cut", "cuts", "desk", "excess", "fit", "fits", "floor", "floors", "frame", "frames", "kind", "kinds"),
     *("narrow", "over", "pieces", "planted", "products", "promise", "round", "rounds", "say", "sort", "sorts", "spent"),
-    *("starter", "tell", "told", "turn", "turns", "unread", "verdict", "way", "ways"),
+    *("starter", "tell", "told", "turn", "turns", "unread", "way", "ways"),
 }
 """Words that may be used in sentences, and not as a name: nobody would search for them."""
 KEYS_THAT_STAY = {"kind"}

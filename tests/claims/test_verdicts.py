@@ -13,7 +13,7 @@ import pytest
 
 import biasgrid
 from biasgrid.stats.verdicts.sizes import simultaneous
-from biasgrid.stats.verdicts.verdict import ASK_MORE, TOO_LITTLE, UNTESTED, verdicts
+from biasgrid.stats.verdicts.verdict import ASK_MORE, NO_EFFECT_FINDABLE, UNTESTED, verdicts
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table, validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
@@ -108,7 +108,7 @@ def test_withheld_headlines_are_no_tests_whatever_their_numbers_are() -> None:
 
 def test_where_no_effect_would_have_been_found_nothing_was_measured() -> None:
     row = verdict([{"measure": "gap", "p": 0.5, "detectable": 1.2}])
-    assert (row["verdict"], row["reason"], row["p"]) == (NOT_MEASURED, TOO_LITTLE, None)
+    assert (row["verdict"], row["reason"], row["p"]) == (NOT_MEASURED, NO_EFFECT_FINDABLE, None)
     assert verdict([{"measure": "gap", "p": 0.5, "detectable": 0.4}])["detectable"] == 0.4
     assert verdict([{"measure": "gap", "p": 0.001, "detectable": 0.4}])["detectable"] is None
 

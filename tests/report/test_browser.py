@@ -85,7 +85,7 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(chromium:
 
 def test_numbers_of_a_cell_stand_above_its_parts(shown: Shown, tables: dict[str, pl.DataFrame]) -> None:
     told = shown.go("#/cell/strong/feelings").page.locator(".tiles b").all_inner_texts()
-    summary = summary_of(RUN, tables["measures"]).filter("headline", model="strong", measure="distance")
+    summary = summary_of(RUN, tables["measures"]).summary.filter("headline", model="strong", measure="distance")
     claims, others = told[: len(BIAS_TYPES)], told[len(BIAS_TYPES) :]
     assert claims == [format_number(value) for value in summary["value"]]
     assert len(others) == len(("test", "coverage"))
@@ -284,9 +284,9 @@ def test_what_was_synthetic_has_a_page_where_there_is_any(
 
 def test_marks_stand_beside_their_numbers(chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path) -> None:
     marks = {name: pl.lit(mark) for name, mark in (("mark", "B"), ("best_mark", "A"), ("worst_mark", "C"))}
-    marked = summary_of(RUN, tables["measures"]).with_columns(**marks)
+    marked = summary_of(RUN, tables["measures"]).summary.with_columns(**marks)
     path = tmp_path / "index.html"
-    for summary, told in ((marked, True), (summary_of(RUN, tables["measures"]), False)):
+    for summary, told in ((marked, True), (summary_of(RUN, tables["measures"]).summary, False)):
         path.write_text(report_of(RUN, **tables, summary=summary), encoding="utf-8")
         report = Shown(chromium, path, "#/cell/strong/feelings").drawn()
         cells = report.page.eval_on_selector_all("#app td", "cells => cells.map(each => each.textContent)")

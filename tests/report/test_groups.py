@@ -68,7 +68,7 @@ def example(model: str, bias_type: str, difference: float, case: int = 7) -> lis
 
 def shown(measures: pl.DataFrame, part: str) -> list[MeasureTable]:
     """The tables of headlines or of further comparisons in the dataset's section."""
-    tables = {"summary": summary_of(RUN, measures), "measures": measures}
+    tables = {"summary": summary_of(RUN, measures).summary, "measures": measures}
     return dataset_section("feelings", RUN.datasets[0].measures, tables, RUN.facts)[part]
 
 
@@ -90,7 +90,7 @@ def test_headlines_are_those_of_the_tables(measures: pl.DataFrame) -> None:
     counts = {part.bias_type: [number["n"] for number in part.rows[0]["numbers"]] for part in table.parts}
     assert counts == {"faith": [24, 8, 8], "land": [16, 8, 8]}
     values = values_of(table, "faith", "strong")
-    wanted = summary_of(RUN, measures).filter(model="strong", bias_type="faith")
+    wanted = summary_of(RUN, measures).summary.filter(model="strong", bias_type="faith")
     for (measure, options), value in values.items():
         assert value == wanted.filter(measure=measure, options=options)["value"].item()
     assert ("distance", pairwise_options(measures)) in values
@@ -110,7 +110,7 @@ def test_further_comparisons_are_about_the_same_score_and_threshold(measures: pl
     score = "mean_class_probability"
     pooled = options_text(score=score, distance="absolute", comparison="pairwise", mode="group")
     assert values["distance", pooled] == (
-        summary_of(RUN, measures).filter(model="strong", bias_type="faith", options=pooled)["value"].item()
+        summary_of(RUN, measures).summary.filter(model="strong", bias_type="faith", options=pooled)["value"].item()
     )
     assert values["failure_rate", f"difference=largest, threshold={THRESHOLD}"] == 1
 

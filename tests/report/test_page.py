@@ -135,7 +135,7 @@ def synthetic() -> pl.DataFrame:
 def test_the_page_tells_what_was_run_and_measured(
     measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
-    summary = summary_of(RUN, measures, {"religion": "exact"})
+    summary = summary_of(RUN, measures, {"religion": "exact"}).summary
     text = Page(report_of(RUN, figures, summary=summary, measures=measures, examples=examples)).text
     for fact in ("Content warning", "config/two.yaml", "exact", "polars 2.1.0", "someone/base-squad", "abc123"):
         assert fact in text
@@ -155,7 +155,7 @@ def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters
         for measure, more in (("mu", of_mu), ("strength", {"low": -0.01, "high": 0.2}))
     ]
     certain = measures_of(rows, dataset="religion", method="t")
-    summary = summary_of(replace(RUN, level=0.9), with_known(measures, certain))
+    summary = summary_of(replace(RUN, level=0.9), with_known(measures, certain)).summary
     page = Page(report_of(replace(RUN, level=0.9), summary=summary, measures=measures))
     assert "(90 % CI)" in page.text
     assert "Some cells have only 3 clusters." in page.text
@@ -169,7 +169,7 @@ def test_an_interval_over_factors_without_a_name_is_shown_alone(measures: pl.Dat
     """Such as of a size beyond that of the control, which is of two datasets."""
     strength = {"model": "base-squad", "measure": "strength", "value": 0.1, "low": -0.01, "high": 0.2}
     certain = measures_of([strength], dataset="religion").with_columns(generalises_to=pl.lit(None, pl.String))
-    summary = summary_of(RUN, with_known(measures, certain))
+    summary = summary_of(RUN, with_known(measures, certain)).summary
     page = Page(report_of(RUN, summary=summary, measures=measures))
     (detailed,) = (cells for cells in page.rows if cells[:2] == ["BERT base", "SQuAD"] and "0.123" in cells[2])
     assert "to 0.200, n" in detailed[3]
@@ -180,7 +180,7 @@ def test_an_engine_that_is_not_torch_is_named_with_its_models(measures: pl.DataF
     cells = {"religion/base-squad": {"predictions": {"engine": "openvino 2026.4.1"}}, "religion/base-lm": {}}
     for facts, expected in ((NO_FACTS, False), (NO_FACTS._replace(cells=cells), True)):
         run = replace(RUN, facts=facts)
-        summary = summary_of(run, measures, {"religion": "exact"})
+        summary = summary_of(run, measures, {"religion": "exact"}).summary
         text = Page(report_of(run, [], summary=summary, measures=measures, examples=examples)).text
         assert ("openvino 2026.4.1 (BERT base)" in text) is ("Engine" in text) is expected
 
@@ -312,7 +312,7 @@ def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
 
 
 def test_only_published_cells_that_were_measured_are_compared(measures: pl.DataFrame, published: pl.DataFrame) -> None:
-    (row,) = published_rows(summary_of(RUN, measures), measures, published)
+    (row,) = published_rows(summary_of(RUN, measures).summary, measures, published)
     assert (row["model"], row["mu"], row["published_mu"], row["published_eta"]) == ("base-squad", 0.1234, 0.0849, None)
     assert (row["gamma_correlation"], row["subjects"]) == (pytest.approx(1), len(SUBJECTS))
 
@@ -335,7 +335,7 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
     (tmp_path / "theirs.json").write_text(json.dumps({"figures": figures}))
     (tmp_path / "more.json").write_text(json.dumps({"figures": [cell | {"measure": "coverage", "mark": "A"}]}))
     theirs = read_published(tmp_path / "theirs.json", tmp_path / "more.json")
-    summary = summary_of(RUN, measures).with_columns(mark=pl.lit("C"), best_mark=pl.lit("B"))
+    summary = summary_of(RUN, measures).summary.with_columns(mark=pl.lit("C"), best_mark=pl.lit("B"))
     found = published_measures(summary, theirs)
     names = "measure", "value", "mark", "best_mark", "published_value", "published_mark"
     assert [tuple(row[name] for name in names) for row in found] == [

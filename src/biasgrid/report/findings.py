@@ -120,7 +120,7 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
     if row["verdict"] == BIAS_FOUND and row["tests"] > 1:
         yield f"{row['significant']:,} of {row['tests']:,} {'is' if row['significant'] == 1 else 'are'} significant"
     if row["value"] is not None:
-        yield f"{LARGEST_LABEL}: {number_text(row, facts)}"
+        yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
         if template := facts.words.get(row["dataset"], {}).get(row["measure"]):
             yield f"that is, {number_in_words(row['value'], template)}"
     if row["detectable"] is not None:
@@ -129,7 +129,7 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
         yield f"{row['untestable']:,} more could not be tested"
 
 
-def number_text(row: VerdictRow, facts: GridFacts) -> str:
+def largest_text(row: VerdictRow, facts: GridFacts) -> str:
     """Returns the largest significant number of a cell in words, with how far it is from its fair value at least."""
     _, fair = facts.headlines.get(row["dataset"], {}).get(row["measure"], ("", None))
     apart = f" from {fair:g}" if fair else ""

@@ -23,7 +23,7 @@ VERDICT_COLUMN = {
         checks=pa.Check.isin(VERDICTS_OF_CELLS),
     )
 }
-LARGEST = {
+LARGEST_NUMBER = {
     "measure": column(
         pl.String, description="measure of the largest significant number; null unless bias was found", nullable=True
     ),
@@ -56,7 +56,7 @@ VERDICTS = table(
         "detectable": number_column(
             description="smallest effect found in 80 % of such cells; null unless nothing was found"
         ),
-        **LARGEST,
+        **LARGEST_NUMBER,
         "reason": column(pl.String, description="why the cell could not be measured; null if it was", nullable=True),
         "remedy": column(pl.String, description="what to do about that; null if nothing is known", nullable=True),
         "answers_differ": column(

@@ -15,17 +15,16 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
-from biasgrid.stats.verdicts.counts import chosen_measures, counted_tests, is_untestable, mirrors_none
+from biasgrid.stats.verdicts.counts import CELL, chosen_measures, counted_tests, is_untestable, mirrors_none
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
 from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, UNTESTABLE, Controls
-from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
+from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST_NUMBER, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
 
-CELL = ["model", "dataset"]
 UNTESTED = "its headline numbers have no test: read their intervals and marks"
 """Why a cell could not be measured whose headline numbers have no test at all."""
-TOO_LITTLE = "too little was asked to find any effect, however large"
+NO_EFFECT_FINDABLE = "too little was asked to find any effect, however large"
 ASK_MORE = "ask more templates, items or prompts that do not reword each other"
 KIND = ["measure", "options", "bias_type"]
 """Tests of a kind are corrected together."""
@@ -109,7 +108,7 @@ class CellTests:
 
     @property
     def largest(self) -> dict[str, Any]:
-        """The columns `LARGEST` of its largest significant number; nothing where there is none.
+        """The columns `LARGEST_NUMBER` of its largest significant number; nothing where there is none.
 
         That is the one with the largest bound, as its own size is mostly larger than it would be in other clusters.
         """
@@ -180,7 +179,7 @@ def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
     return {
         "model": cell.model,
         "dataset": cell.dataset,
-        **dict.fromkeys(LARGEST) | largest,
+        **dict.fromkeys(LARGEST_NUMBER) | largest,
         **judged._asdict(),
         "tests": 0 if judged.p is None else cell.tested,
         "significant": significant,
@@ -202,8 +201,8 @@ def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def largest_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the columns `LARGEST` of a row of `MEASURES`."""
-    return {name: row[name] for name in LARGEST if name != "value_p"} | {"value_p": row["p"]}
+    """Returns the columns `LARGEST_NUMBER` of a row of `MEASURES`."""
+    return {name: row[name] for name in LARGEST_NUMBER if name != "value_p"} | {"value_p": row["p"]}
 
 
 class Judged(NamedTuple):
@@ -228,7 +227,7 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
         return Judged(BIAS_FOUND, p)
     detectable = detectable_size(cell, facts)
     if detectable == inf:
-        return Judged(NOT_MEASURED, reason=TOO_LITTLE, remedy=ASK_MORE)
+        return Judged(NOT_MEASURED, reason=NO_EFFECT_FINDABLE, remedy=ASK_MORE)
     return Judged(NOTHING_FOUND, p, detectable)
 
 
