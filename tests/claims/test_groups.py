@@ -154,8 +154,8 @@ def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
         row = found.row(0, named=True)
         (gap,) = largest_gaps(rows.with_columns(bias_type=pl.lit("letter")), ["difference"]).to_dicts()
         assert gap["value"] == abs(row["value"])
-        size = row["truth"] if row["value"] >= 0 else -row["truth"]
-        hits.append([row["low"] <= row["truth"] <= row["high"], gap["low"] <= size <= gap["high"]])
+        apart = row["truth"] if row["value"] >= 0 else -row["truth"]
+        hits.append([row["low"] <= row["truth"] <= row["high"], gap["low"] <= apart <= gap["high"]])
     alone, shown = np.mean(hits, axis=0)
     return float(alone), float(shown)
 

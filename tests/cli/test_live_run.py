@@ -80,7 +80,7 @@ def test_a_run_shows_bars_and_goes_on_after_an_interrupt(folders: Path, tmp_path
     assert second.end() == 0, second.text
     assert re.search(r"\d+ of \d+ jobs done", second.text)
     _, ending = second.text.split("Found:")
-    assert "one: " in ending
+    assert "  one" in ending
     assert "Report: results/report/index.html" in ending
 
 

@@ -15,6 +15,7 @@ from cells_of_logs import cell_of, imported
 from jsonschema import Draft7Validator
 from real_logs import KEPT, TEMPLATES, letter_of, write_world
 
+import biasgrid
 from biasgrid.tables.files import read_provenance
 
 LM_EVAL, INSPECT = KEPT / "lm-eval/tiny-gpt2", KEPT / "inspect"
@@ -52,9 +53,16 @@ def test_log_likelihoods_of_lm_eval_give_the_bias_of_bbq(world: Path) -> None:
         likelihoods = dict(zip(requests, [float(said[0][0]) for said in line["resps"]], strict=True))
         own = [likelihoods[item[f"ans{place}"]] for place in range(3)]
         chosen.append((item, own.index(max(own))))
-    row = cell.row("bias_ambiguous", bias_type="Age", options="")
-    assert row["value"] == pytest.approx(share_by_hand(chosen))
-    assert row["clusters"] == len(TEMPLATES)
+    # Of eight items nothing shows that the model is better than chance, so its bias is withheld; its sums are not.
+    is_whole = pl.all_horizontal(pl.col("group", "template").is_null())
+    sums = (
+        biasgrid.open(cell.config["results"])
+        .sums()
+        .filter(is_whole, measure="bias_ambiguous", factor="templates")
+    )
+    (leaning,) = sums.filter(options="mode=templates")["sums"].to_list()
+    assert sum(leaning[0::2]) / sum(leaning[1::2]) == pytest.approx(share_by_hand(chosen))
+    assert len(leaning) == 2 * len(TEMPLATES)
     assert cell.row("coverage", bias_type="Age", options="")["value"] == 1
     predictions = pl.read_parquet(next(cell.layout.results.glob("predictions/**/*.parquet")))
     assert predictions["scored_by"].cast(pl.String).unique().to_list() == ["imported"]

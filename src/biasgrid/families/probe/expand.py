@@ -45,8 +45,8 @@ def sampled_items(requests: ProbeRequests) -> list[int]:
     An item with several prompts is in the stratum of all of their values.
     """
     probe = requests.probe
-    compared = {getattr(metric, "by", GROUP_KEY) for metric in probe.head.metric.values()}
-    names = sorted({GROUP_KEY, EXPECTED_KEY, *compared})
+    compared = (getattr(metric, "by", None) for metric in probe.head.metric.values())
+    names = sorted({GROUP_KEY, EXPECTED_KEY, *filter(None, compared)})
     strata = [(frozenset(tuple(prompt.get(name) for name in names) for prompt in item),) for item in probe.items]
     keys = [json.dumps(item, ensure_ascii=False, sort_keys=True) for item in probe.items]
     return units_of_sample(strata, keys, requests.files.sample)
