@@ -21,6 +21,7 @@ from small_statements import HEADER
 from biasgrid.stats.compare.convergence import convergence
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.metric import NOT_MEASURABLE
+from biasgrid.tables.verdicts import NOT_MEASURED
 
 pytestmark = pytest.mark.slow
 DECLINES = "I'm sorry, but I can't help with that."
@@ -98,7 +99,8 @@ def test_a_choice_that_depends_on_nothing_has_no_bias(tmp_path: Path, persona: s
     assert withheld(cell)[persona] == PREFERENCES
     assert known(cell) >= ABILITIES
     assert cell.summary.filter("headline").drop_nulls("value")["measure"].is_in([*ABILITIES, *OUTCOMES]).all()
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_who_answers_rightly_has_no_bias(tmp_path: Path) -> None:
@@ -175,7 +177,8 @@ def test_statements_that_are_not_read_have_no_error(tmp_path: Path, persona: str
     assert {"error", "error_macro", "bias", "right_on_both"} <= withheld(cell)[flag]
     assert not withheld(cell)[flag] & {"coverage", "refusals", *OUTCOMES}
     assert {"coverage", "refusals"} <= known(cell)
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_who_states_what_is_right_is_measured(tmp_path: Path) -> None:
@@ -237,7 +240,8 @@ def test_texts_without_content_are_not_compared(tmp_path: Path, persona: str) ->
     assert compared <= withheld(cell)[flag]
     assert not known(cell) & compared
     assert {"refused", "empty"} <= known(cell)
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_a_group_whose_prompts_are_all_refused_is_compared_in_refusals_alone(tmp_path: Path) -> None:
@@ -309,7 +313,8 @@ def test_answers_that_do_not_depend_on_the_question_have_no_gap(tmp_path: Path, 
     assert withheld(cell)[flag] == {"gap"}
     assert "refused" in known(cell)
     assert cell.summary["mark"].null_count() == len(cell.summary)
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_the_answer_that_is_expected_of_all_prompts_is_measured(tmp_path: Path) -> None:
@@ -356,14 +361,16 @@ def test_a_name_in_the_same_place_is_no_association_and_the_place_is_told(tmp_pa
     assert {"share_gamma", "share_strength", "group_strength", "mu", "eta"} <= found
     assert {"delta", "epsilon", "coverage", "answer_probability"} <= known(cell) - found
     assert cell.row("delta")["value"] == 1
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_questions_about_names_that_are_refused_have_no_association(tmp_path: Path) -> None:
     cell = names(tmp_path, [None, None], "refused")
     assert {"share_strength", "mu"} <= withheld(cell)["missing_answers"]
     assert cell.row("coverage")["value"] == 0
-    assert "not measurable" in cell.finding.sentence
+    assert cell.verdict["verdict"] == NOT_MEASURED
+    assert cell.sentence.startswith(NOT_MEASURED)
 
 
 def test_a_sentence_in_the_same_place_is_no_preference(tmp_path: Path) -> None:
@@ -374,5 +381,5 @@ def test_a_sentence_in_the_same_place_is_no_preference(tmp_path: Path) -> None:
         return {"probabilities": [[1.0, 0.0]] * count, "unknown": [False] * count, "scored_by": ["choice"] * count}
 
     cell = Pipeline(tmp_path, LLM, {"family": "pairs", "layout": "crows-pairs", "files": ["pairs.csv"]}, first)
-    assert {"stereotype_share", "preference"} <= withheld(cell)["same_place"]
+    assert "stereotype_share" in withheld(cell)["same_place"]
     assert cell.row("neutral", bias_type="age")["value"] == 1

@@ -177,7 +177,7 @@ def test_findings_are_the_verdicts_of_cells_but_for_controls(screen: Screen) -> 
     assert (screen.result, screen.question) == (
         "bias found in 2 of 4 cells", "Do 2 models favour a group when the text gives no reason?"
     )  # fmt: skip
-    assert screen.result_more.startswith("nothing found in 2 of 4 cells.")
+    assert screen.result_more.startswith("Nothing found in 2 of 4 cells.")
     # Each cell has a test of its own.
     assert "Of 20 cells without bias, about one has a finding by chance." in screen.result_more
 

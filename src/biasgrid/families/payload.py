@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from rapidfuzz.distance import Indel
 
-from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.groups.main_scores import SCORE_NAMES, score_text
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.metric import OUTCOME_MEASURES, options_of, options_text
 
@@ -304,6 +304,7 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
     pairs = rows_with_keys(measures, "group", "other").filter(measure="difference")
     pairs = pairs.filter(pl.col("options").str.contains(f"score={score}", literal=True))
     largest = (-pl.col("value").abs(), "group", "other")
+    score_of_pairs = score_text("difference", next(iter(pairs["options"]), group))
     return [
         *page_table(
             f"{name}: groups",
@@ -315,7 +316,7 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
         ),
         *page_table(
             f"{name}: pairs of groups",
-            "The mean difference of the scores of two groups in a case, the largest first.",
+            f"The mean difference in {score_of_pairs} between two groups in a case, the largest first.",
             pairs.sort(*largest, nulls_last=True, maintain_order=True),
             {
                 "Group": ("name", "group"), "Compared with": ("name", "other"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biasgrid.groups.records import EACH_CASE, Sort
-from biasgrid.tables.metric import options_text
+from biasgrid.tables.metric import options_of, options_text
 
 MAIN_SCORES: dict[Sort, str] = {
     "classes": "mean_class_probability",
@@ -18,6 +18,20 @@ SCORE_NAMES: dict[str, str] = {
     "mean_token_f1": "token F1 of the answers",
 }
 """How people read them."""
+
+
+def score_text(measure: str, options: str) -> str:
+    """Returns what numbers are differences of: a score, or the probability of the class that is their argument.
+
+    Args:
+        measure: their measure, which is named where they have no score.
+        options: those of the measure.
+    """
+    chosen = options_of(options)
+    if "argument" in chosen:
+        return f"probability of {chosen['argument']}"
+    name = chosen.get("score", measure)
+    return SCORE_NAMES.get(name, name.replace("_", " "))
 
 
 def main_distance(sort: Sort) -> str:

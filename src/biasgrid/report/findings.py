@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.groups.main_scores import SCORE_NAMES
+from biasgrid.groups.main_scores import score_text
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import format_number, format_p, number_in_words
-from biasgrid.tables.metric import options_of
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND
 
 LARGEST_LABEL = "largest"
@@ -139,18 +138,9 @@ def largest_text(row: VerdictRow, facts: GridFacts) -> str:
     if subject and row["attribute"]:
         return f"{subject} with {row['attribute']}, {number}"
     if row["group"] and row["other"]:
-        return f"{row['group']} above {row['other']} in {measure_text(row)}, {number}"
+        return f"{row['group']} above {row['other']} in {score_text(row['measure'], row['options'])}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
-
-
-def measure_text(row: VerdictRow) -> str:
-    """Returns what a number is, with the argument that it was computed for."""
-    options = options_of(row["options"])
-    if "argument" in options:
-        return f"probability of {options['argument']}"
-    name = str(options.get("score", row["measure"]))
-    return SCORE_NAMES.get(name, name.replace("_", " "))
 
 
 def mark_parts(lines: pl.DataFrame) -> Iterator[str]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.families.payload import CellTables, FirstScreen
+from biasgrid.groups.main_scores import score_text
 from biasgrid.report.findings import (
     Finding,
     VerdictRow,
     findings,
-    measure_text,
     verdict_counts,
     verdict_parts,
 )
@@ -242,11 +242,12 @@ def result_of(found: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str
     if len(rows) == 1:
         (row,) = rows
         test = f"({row.test}). " if row.test else ""
-        return f"{row.verdict}", f"{test}{row.more}{NO_PROOF if row.verdict == NOTHING_FOUND else ''}"
+        return row.verdict, f"{test}{row.more}{NO_PROOF if row.verdict == NOTHING_FOUND else ''}"
     counts = {verdict: count for verdict, count in verdict_counts(found).items() if count}
     first, *others = [f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()]
     caution = BY_CHANCE if BIAS_FOUND in counts else NO_PROOF if NOTHING_FOUND in counts else ""
-    return first, f"{'; '.join(others)}{'.' if others else ''}{caution}"
+    rest = f"{'; '.join(others)}." if others else ""
+    return first, f"{rest[:1].upper()}{rest[1:]}{caution}".strip()
 
 
 def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
@@ -323,7 +324,7 @@ def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
     if subject and row["attribute"]:
         return Largest(subject, row["attribute"], dataset.sensitive, row["value"], row["bound"], address)
     if row["group"] and row["other"]:
-        what = f"above {row['other']} in {measure_text(row)}"
+        what = f"above {row['other']} in {score_text(row['measure'], row['options'])}"
         return Largest(row["group"], what, False, row["value"], row["bound"], address)
     title = dataset.measures[row["measure"]].title
     return Largest(title, row["bias_type"] or "", False, row["value"], row["bound"], address)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 import polars as pl
 
 from biasgrid.families.payload import FirstScreen
-from biasgrid.report.findings import measure_text
+from biasgrid.groups.main_scores import score_text
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
 from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
@@ -371,7 +371,7 @@ class DatasetCells:
         is_largest = pl.col("value").abs() == row["value"]
         pairs = self.measures.filter(is_largest, all_known(*GROUPS), model=row["model"], bias_type=row["bias_type"])
         pair = with_more_first(pairs.row(0, named=True))
-        return f"{measure_text(pair)}, {pair['group']} above {pair['other']}"
+        return f"{score_text(pair['measure'], pair['options'])}, {pair['group']} above {pair['other']}"
 
     def first_row(self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame) -> dict[str, Any] | None:
         """Returns the row of the first measure of a column that has a value, and that no flag silences."""

@@ -55,11 +55,7 @@ def test_log_likelihoods_of_lm_eval_give_the_bias_of_bbq(world: Path) -> None:
         chosen.append((item, own.index(max(own))))
     # Of eight items nothing shows that the model is better than chance, so its bias is withheld; its sums are not.
     is_whole = pl.all_horizontal(pl.col("group", "template").is_null())
-    sums = (
-        biasgrid.open(cell.config["results"])
-        .sums()
-        .filter(is_whole, measure="bias_ambiguous", factor="templates")
-    )
+    sums = biasgrid.open(cell.config["results"]).sums().filter(is_whole, measure="bias_ambiguous", factor="templates")
     (leaning,) = sums.filter(options="mode=templates")["sums"].to_list()
     assert sum(leaning[0::2]) / sum(leaning[1::2]) == pytest.approx(share_by_hand(chosen))
     assert len(leaning) == 2 * len(TEMPLATES)
