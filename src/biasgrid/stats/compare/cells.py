@@ -77,7 +77,7 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
     reliability = float(found) if isinstance(found, float) else None
     asked = how_asked(facts.get("predictions", {}), measured)
     known = numbers.join(withheld, on=list(ROW), how="anti", nulls_equal=True, maintain_order="left")
-    if facts[WITHHELD]:
+    if facts.get(WITHHELD):
         known = known.filter(pl.col("measure").is_in(HOW_ANSWERED))
     compared = [part.clustered(settings.clusters) for part in parts if part.compared]
     return ComparedCell(model, known, asked, facts.get("templates"), reliability, units, claims_over_more(compared))
