@@ -106,6 +106,15 @@ def test_withheld_headlines_are_no_tests_whatever_their_numbers_are() -> None:
     assert (row["verdict"], row["reason"], row["remedy"]) == (NOT_MEASURED, "no answer in 100 %", "read the answers")
 
 
+def test_a_headline_that_is_withheld_leaves_no_verdict_to_other_numbers() -> None:
+    whole = {"measure": "gap", "value": None, "reason": "not measurable: women get no answer. To do: read the answers"}
+    row = verdict([whole, difference(0.001)])
+    assert (row["verdict"], row["reason"], row["remedy"]) == (NOT_MEASURED, "women get no answer", "read the answers")
+    # One of several bias types leaves the others.
+    others = [{**whole, "bias_type": "age"}, {"measure": "gap", "bias_type": "race", "p": 0.001}]
+    assert verdict(others)["verdict"] == BIAS_FOUND
+
+
 def test_where_no_effect_would_have_been_found_nothing_was_measured() -> None:
     row = verdict([{"measure": "gap", "p": 0.5, "detectable": 1.2}])
     assert (row["verdict"], row["reason"], row["p"]) == (NOT_MEASURED, NO_EFFECT_FINDABLE, None)

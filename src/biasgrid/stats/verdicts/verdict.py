@@ -89,6 +89,14 @@ class CellTests:
         return flags[0].removeprefix(f"{NOT_MEASURABLE}: ") if len(flags) and is_withheld.all() else None
 
     @property
+    def withheld_headline(self) -> str | None:
+        """Why a tested headline number is withheld altogether; None where none is."""
+        is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
+        measures = of_wholes(self.tests).group_by("measure", maintain_order=True)
+        of_each = measures.agg(pl.col("reason").first(), is_none=is_withheld.all())
+        return next(iter(of_each.filter("is_none")["reason"]), None)
+
+    @property
     def p(self) -> float | None:
         """The p of all its tests together, by Simes within kinds and over these; None without tests."""
         kinds = self.tests.drop_nulls("p").group_by(KIND, maintain_order=True).agg("p")
@@ -220,7 +228,7 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
     p = cell.p
     if cell.withheld is not None:
         return Judged(NOT_MEASURED, reason=cell.withheld, remedy=remedy_of(cell, cell.withheld, facts))
-    if p is None:
+    if p is None or cell.withheld_headline is not None:
         reason, remedy = why_untested(cell, facts)
         return Judged(NOT_MEASURED, reason=reason, remedy=remedy)
     if p <= SIGNIFICANT:
