@@ -21,6 +21,8 @@ from biasgrid.stats.power import (
     share_for_width,
 )
 
+pytestmark = pytest.mark.family("samples are those of underspecified questions")
+
 NAMES, ATTRIBUTES, CLUSTERS = 70, 70, 4
 """Of each list, and of the questions that are asked of their pairs."""
 PAIR = 0.3
