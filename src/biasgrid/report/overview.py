@@ -415,7 +415,7 @@ class DatasetCells:
         said = [
             "no interval" if None in ends else with_minus(interval),
             certain if column.is_claim else "other names may differ",
-            *([] if row["p"] is None else [f"p {format_p(row['p'])}"]),
+            *(f"{name} {format_p(row[name])}" for name in ("p", "q") if row[name] is not None),
         ]
         first = next(iter(column.measures), "")
         box = Box(
