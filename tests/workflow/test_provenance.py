@@ -25,7 +25,7 @@ def test_every_table_says_who_made_it(finished: Project, results: Path):
     assert {path.relative_to(results).parts[0] for path in tables} == {
         ".answers", "instances", "predictions", "measures", "evidence", "evidence_parts", "summary.parquet",
         "sums", "intervals", "design", "comparisons", "ranks", "convergence.parquet",
-        "agreement",
+        "agreement", "verdicts.parquet",
     }  # fmt: skip
     for table in tables:
         # What the store of answers keeps is another name of predictions.
