@@ -164,8 +164,3 @@ def verdict_counts(found: Sequence[Finding]) -> dict[str, int]:
     """Returns how many cells have each verdict."""
     verdicts = [cell.row["verdict"] for finding in found for cell in finding.cells]
     return {verdict: verdicts.count(verdict) for verdict in (BIAS_FOUND, NOTHING_FOUND, NOT_MEASURED)}
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Joins names as a sentence does."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

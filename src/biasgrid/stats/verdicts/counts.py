@@ -70,8 +70,20 @@ def counted_tests(
         flags: rows with `model`, `dataset`, `measure` and `flag`, those of validity flags among them.
     """
     rows = single_tests(measures)
-    if not counted or rows.is_empty():
+    if not counted:
         return rows
+    has_choice = pl.col("dataset").is_in([dataset for dataset, declared in counted.items() if declared])
+    return pl.concat([rows.filter(~has_choice), of_chosen_measures(rows, counted, flags)])
+
+
+def of_chosen_measures(rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None) -> pl.DataFrame:
+    """Returns the rows whose measure is counted in their cell; none of a dataset that counts no measure.
+
+    Args:
+        rows: schema `MEASURES`.
+        counted: see `CountedMeasures`.
+        flags: see `counted_tests`; without them, no flag speaks against a measure.
+    """
     fired: set[tuple[str, str, str]] = set()
     if flags is not None:
         fired.update(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
@@ -81,9 +93,7 @@ def counted_tests(
         for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired)
     ]
     keys = pl.DataFrame(chosen, schema=dict.fromkeys((*CELL, "measure"), pl.String), orient="row")
-    has_choice = pl.col("dataset").is_in([dataset for dataset, declared in counted.items() if declared])
-    is_chosen = rows.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
-    return pl.concat([rows.filter(~has_choice), is_chosen])
+    return rows.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
 
 
 def chosen_measures(

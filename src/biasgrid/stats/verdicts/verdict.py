@@ -15,7 +15,7 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
-from biasgrid.stats.verdicts.counts import CELL, chosen_measures, counted_tests, is_untestable, mirrors_none
+from biasgrid.stats.verdicts.counts import CELL, counted_tests, is_untestable, mirrors_none, of_chosen_measures
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
@@ -141,24 +141,11 @@ def tests_of_verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: Grid
     """
     flags = summary.filter(~pl.col("headline"))
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
-    wholes = of_headlines(counted_wholes(measures, flags, facts), summary)
+    wholes = of_headlines(of_chosen_measures(of_wholes(measures), facts.counted, flags), summary)
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
     stands = wholes.filter(pl.col("p").is_not_null() | is_withheld).select(*CELL, "measure").unique()
     others = parts.join(stands, on=[*CELL, "measure"], how="anti", maintain_order="left")
     return pl.concat([wholes, others])
-
-
-def counted_wholes(measures: pl.DataFrame, flags: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Returns the rows of whole cells and bias types whose measures are counted."""
-    wholes = of_wholes(measures)
-    fired = set(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
-    chosen = [
-        (model, dataset, name)
-        for model, dataset in wholes.select(CELL).unique(maintain_order=True).iter_rows()
-        for name in chosen_measures(facts.counted.get(dataset, {}), model, dataset, fired)
-    ]
-    keys = pl.DataFrame(chosen, schema=dict.fromkeys((*CELL, "measure"), pl.String), orient="row")
-    return wholes.join(keys, on=[*CELL, "measure"], how="semi", maintain_order="left")
 
 
 def of_headlines(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
