@@ -274,7 +274,7 @@ def check_row(row: Mapping[str, Any], threshold: LargestValue, on: On, facts: Gr
         text = f"{format_number(value)} has no interval ({row['clusters'] or 0} clusters)"
     else:
         state = "above" if checked > threshold.largest else "within"
-        text = number_in_words(row, facts)
+        text = value_text(row, facts)
     return ThresholdCheck(cell, row["measure"], threshold.largest, state, text, row["verdict"], fair)
 
 
@@ -288,7 +288,7 @@ def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
     return None if fair is None or is_size(row["measure"]) or not least < fair < most else fair
 
 
-def number_in_words(row: Mapping[str, Any], facts: GridFacts) -> str:
+def value_text(row: Mapping[str, Any], facts: GridFacts) -> str:
     """Returns a number with its interval and what it does not say, or a count with the number of tests."""
     if row["measure"] == COUNTS[0]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
