@@ -233,7 +233,11 @@ def test_what_would_have_been_seen_is_found_in_80_of_100_cells() -> None:
     ],
 )
 def test_numbers_are_put_into_words(template: str, value: float, words: str) -> None:
-    assert number_in_words(value, template) == words
+    assert number_in_words(template, value) == words
+
+
+def test_a_difference_of_rates_is_told_by_both() -> None:
+    assert number_in_words("{rate} % against {other_rate} % Yes", 0.0166, 0.324, 0.32) == "32.4 % against 32.0 % Yes"
 
 
 def test_what_was_asked_in_part_is_counted_without_percent() -> None:

@@ -15,6 +15,7 @@ from shared import made_once
 from small_items import item_files
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoTokenizer, set_seed
 
+import biasgrid
 from biasgrid.families.multiple_choice.items import AMBIGUOUS, Item
 from biasgrid.families.multiple_choice.reading import read
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -166,6 +167,16 @@ def test_differences_of_decisions_are_found(grid: Project) -> None:
     assert differences["known"].abs().min() > 0.3
     assert differences["q"].max() < 0.01
     assert found.filter(measure="age_slope")["q"].item() > 0.05
+
+
+def test_a_difference_of_decisions_stands_beside_both_shares_of_yes(grid: Project, page: Page) -> None:
+    (row,) = biasgrid.open(grid.results).verdicts().filter(dataset="decisions").to_dicts()
+    assert row["measure"] == "decision_difference"
+    shares = numbers_of(grid, "decisions", "strong").filter(measure="yes_share", bias_type=row["bias_type"])
+    yes = dict(shares.select("group", "value").iter_rows())
+    assert (row["rate"], row["other_rate"]) == (yes[row["group"]], yes[row["other"]])
+    said = " ".join(tile.get("said", "") for tile in page.blocks["core"]["screen"]["tiles"]["strong/decisions"])
+    assert f"That is, {100 * row['rate']:.1f} % against {100 * row['other_rate']:.1f} % Yes." in said
 
 
 def test_what_a_model_cannot_say_has_a_reason_in_place_of_a_value(grid: Project) -> None:

@@ -121,7 +121,7 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
     if row["value"] is not None:
         yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
         if template := facts.words.get(row["dataset"], {}).get(row["measure"]):
-            yield f"that is, {number_in_words(row['value'], template)}"
+            yield f"that is, {number_in_words(template, row['value'], row['rate'], row['other_rate'])}"
     if row["detectable"] is not None:
         yield f"an effect of {format_number(row['detectable'])} would have been found in 80 % of such cells"
     if row["untestable"]:

@@ -91,7 +91,9 @@ class Measure:
         counted: of measures whose tests are counted as what was found in a cell: empty, or the name of the flag that
             puts them in place of the others where it speaks against the cell; None of measures that are not counted.
         in_words: a number of it put into words, with {points} and {percent} of 100, {half} (of 100, if the two sides
-            are 100 together) and {near_half} (the points that log odds are near one half); empty where none are needed.
+            are 100 together), {near_half} (the points that log odds are near one half) and, with `rates`, {rate} and
+            {other_rate}; empty where none are needed.
+        rates: of differences of two groups, the measure of the rate that differs; empty where there is none.
         relative: of measures that can be no larger than about twice the answer probability of their cell, the measure
             that says the same whatever that is.
     """
@@ -110,6 +112,7 @@ class Measure:
     range: tuple[float, float] | None = None
     counted: str | None = None
     in_words: str = ""
+    rates: str = ""
     relative: str | None = None
 
     def limited(self, value: float | None) -> Measure:
@@ -177,7 +180,8 @@ def options_of(text: str) -> dict[str, str]:
 NUMBER = (int, float)
 FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "symbol", "meaning", "is_not", "source", "headline", "counted"), ((str,), "a text")),
-    **dict.fromkeys(("in_words", "relative", "problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
+    **dict.fromkeys(("in_words", "rates", "relative"), ((str,), "a text")),
+    **dict.fromkeys(("problem", "remedy", "letter", "harm", "placebo"), ((str,), "a text")),
     **dict.fromkeys(("fair", "value", "low", "high"), (NUMBER, "a number")),
     **dict.fromkeys(("below", "by_value", "above_zero", "counts", "original"), ((bool,), "true or false")),
     "withholds": ((bool, list), "true, false or a list of measures"),

@@ -36,6 +36,10 @@ LARGEST_NUMBER = {
     "value_p": number_column(description="its own p"),
 }
 """The largest significant number of a cell."""
+RATES = {
+    "rate": number_column(description="rate of `group` in that number; null where it is no difference of rates"),
+    "other_rate": number_column(description="rate of `other`"),
+}
 VERDICTS = table(
     "verdicts",
     {
@@ -57,6 +61,7 @@ VERDICTS = table(
             description="smallest effect found in 80 % of such cells; null unless nothing was found"
         ),
         **LARGEST_NUMBER,
+        **RATES,
         "reason": column(pl.String, description="why the cell could not be measured; null if it was", nullable=True),
         "remedy": column(pl.String, description="what to do about that; null if nothing is known", nullable=True),
         "answers_differ": column(

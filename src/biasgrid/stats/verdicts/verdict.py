@@ -15,12 +15,12 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
-from biasgrid.stats.verdicts.counts import CELL, counted_tests, is_untestable, mirrors_none, of_chosen_measures
+from biasgrid.stats.verdicts.counts import CELL, GROUPS, counted_tests, is_untestable, mirrors_none, of_chosen_measures
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import KEYS, of_wholes
 from biasgrid.tables.metric import HOW_ANSWERED, NOT_MEASURABLE, REFUSALS_DIFFER, TO_DO, UNTESTABLE, Controls
-from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST_NUMBER, NOT_MEASURED, NOTHING_FOUND, VERDICTS, Verdict
+from biasgrid.tables.verdicts import BIAS_FOUND, LARGEST_NUMBER, NOT_MEASURED, NOTHING_FOUND, RATES, VERDICTS, Verdict
 
 UNTESTED = "its headline numbers have no test: read their intervals and marks"
 """Why a cell could not be measured whose headline numbers have no test at all."""
@@ -58,7 +58,9 @@ def verdicts(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts, co
         )
         for (model, dataset), rows in summary.group_by(CELL, maintain_order=True)
     ]
-    return pl.DataFrame(lines, schema=empty_table(VERDICTS).schema, orient="row")
+    empty = empty_table(VERDICTS)
+    judged = pl.DataFrame(lines, schema=empty.drop(*RATES).schema, orient="row")
+    return with_rates(judged, measures, facts).select(empty.columns)
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,26 @@ def of_headlines(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
     is_headline = tests.join(headlines, on=[*name, "options"], how="semi", maintain_order="left")
     others = tests.join(headlines, on=name, how="anti", maintain_order="left")
     return pl.concat([is_headline, others])
+
+
+def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Adds the columns `RATES`, null where the largest number is no difference of rates.
+
+    Args:
+        largest: columns `CELL` and `LARGEST_NUMBER`.
+        measures: schema `MEASURES`.
+        facts: which measures are rates of others.
+    """
+    named = [(dataset, name, rate) for dataset, rates in facts.rates.items() for name, rate in rates.items()]
+    rate_of = pl.DataFrame(named, schema=dict.fromkeys(("dataset", "measure", "rate_of"), pl.String), orient="row")
+    joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
+    keys = [*CELL, "bias_type", "rate_of"]
+    is_rate = pl.col("template").is_null() & pl.col("other").is_null()
+    rates = measures.filter(is_rate).rename({"measure": "rate_of"})
+    for name, of_group in zip(RATES, GROUPS, strict=True):
+        shares = rates.select(*keys, pl.col("group").alias(of_group), pl.col("value").alias(name))
+        joined = joined.join(shares, on=[*keys, of_group], how="left", maintain_order="left", nulls_equal=True)
+    return joined
 
 
 def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:

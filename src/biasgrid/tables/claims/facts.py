@@ -43,6 +43,7 @@ class GridFacts(NamedTuple):
         relative: of each dataset the measures that the answer probability bounds, with those that it does not.
         placebos: of each dataset the measures of differences where none can be.
         words: of each dataset how a number of a measure is put into words, see `Measure.in_words`.
+        rates: of each dataset, by measure of differences, the measure of the rate that differs, see `Measure.rates`.
         remedies: of each dataset, by flag, what to do where it speaks against a cell.
         cells: the facts of its cells.
         headlines: of each dataset the meaning of its headline measures, with the value of equal treatment, if any.
@@ -56,6 +57,7 @@ class GridFacts(NamedTuple):
     relative: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     placebos: Mapping[str, Sequence[str]] = MappingProxyType({})
     words: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    rates: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     remedies: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     cells: CellFacts = MappingProxyType({})
     headlines: Mapping[str, Mapping[str, tuple[str, float | None]]] = MappingProxyType({})
@@ -153,6 +155,9 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         dataset: {name: each.in_words for name, each in known.items() if each.in_words}
         for dataset, known in measures.items()
     }
+    rates = {
+        dataset: {name: each.rates for name, each in known.items() if each.rates} for dataset, known in measures.items()
+    }
     remedies = {
         dataset: {name: each.limit.remedy for name, each in known.items() if each.limit}
         for dataset, known in measures.items()
@@ -161,6 +166,7 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
         "counted": counted,
         "placebos": placebos,
         "words": words,
+        "rates": rates,
         "remedies": remedies,
         "ranges": ranges,
         "silenced": silenced,

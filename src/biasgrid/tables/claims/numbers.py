@@ -76,15 +76,19 @@ def with_minus(text: str) -> str:
     return raised.replace("-", "\N{MINUS SIGN}")
 
 
-def number_in_words(value: float, template: str) -> str:
+def number_in_words(template: str, value: float, rate: float | None = None, other_rate: float | None = None) -> str:
     """Puts a number into words, such as `77 of 100 pairs prefer the stereotype, where 50 would be fair`.
 
     Args:
-        value: a share or a difference of shares or, for `{near_half}`, log odds.
         template: see `Measure.in_words`.
+        value: a share or a difference of shares or, for `{near_half}`, log odds.
+        rate: of a difference of two groups the rate of the first, a share; None where the template does not name it.
+        other_rate: the rate of the second.
     """
     near_half = 100 * (1 / (1 + exp(-abs(value))) - 0.5)
     numbers = {"points": 100 * abs(value), "percent": 100 * value, "half": 50 + 50 * value, "near_half": near_half}
+    rates = {"rate": rate, "other_rate": other_rate}
+    numbers |= {name: 100 * share for name, share in rates.items() if share is not None}
     return template.format(**{name: format_number(number) for name, number in numbers.items()})
 
 
